@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 
+class ConvergenceWarning(UserWarning):
+    """A solver stopped before its gap reached the tolerance; the result carries the gap it has."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result:
     """Primal and dual values of a convex problem, and how the solver got there.

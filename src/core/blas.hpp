@@ -1,0 +1,31 @@
+// The BLAS and LAPACK that SciPy already carries, reached through its Cython capsules: nothing to link.
+#pragma once
+#include "kernels.hpp"
+
+namespace rm::blas {
+
+using Dsyrk = void (*)(char*, char*, int*, int*, double*, double*, int*, double*, double*, int*);
+using Dpotrf = void (*)(char*, int*, double*, int*, int*);
+
+inline Dsyrk dsyrk = nullptr;
+inline Dpotrf dpotrf = nullptr;
+
+constexpr Index kSmall = 48;  // below this our own loops beat a library call
+
+// Lower triangle of A A' for a column-major D x m matrix A.
+inline void outer_gram(double* A, Index D, Index m, double* H) {
+    char lower = 'L', no = 'N';
+    int n = static_cast<int>(D), k = static_cast<int>(m);
+    double one = 1.0, zero = 0.0;
+    dsyrk(&lower, &no, &n, &k, &one, A, &n, &zero, H, &n);
+}
+
+inline bool factorise(double* H, Index D) {
+    if (D <= kSmall || dpotrf == nullptr) return cholesky(H, D);
+    char lower = 'L';
+    int n = static_cast<int>(D), info = 0;
+    dpotrf(&lower, &n, H, &n, &info);
+    return info == 0;
+}
+
+}  // namespace rm::blas

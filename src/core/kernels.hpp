@@ -1,0 +1,41 @@
+// Vectorised loops of the solver. Everything that touches n numbers at a time lives here, so that one
+// translation unit can be compiled for several instruction sets.
+#pragma once
+#include <cstddef>
+
+namespace rm {
+
+using Index = std::ptrdiff_t;
+
+// A is stored feature-major: column k starts at A + k * ld.
+void columns_times(const double* A, Index ld, Index n, Index D, const double* x, double* out);
+void columns_transposed_times(const double* A, Index ld, Index n, Index D, const double* v, double* out);
+// Lower triangle (column-major, leading dimension D) of A'A.
+void columns_gram(const double* A, Index ld, Index n, Index D, double* H);
+
+// X is stored row-major: row i starts at X + i * stride.
+void rows_times(const double* X, Index stride, Index n, Index d, const double* x, double* out);
+void rows_transposed_times(const double* X, Index stride, Index n, Index d, const double* v, double* out);
+
+// Sums over the rows that the multiplier step needs at once.
+struct MarginSums {
+    double loss;             // sum c max(z, 0)
+    double multipliers;      // sum c a
+    double complementarity;  // sum c (max(z, 0) - a z) >= 0
+};
+// a = clip(reference + s z, 0, 1) and ca = c a.
+MarginSums multiplier_step(Index n, const double* reference, const double* z, double s, const double* c,
+                           double* a, double* ca);
+// Indices of the band 0 < a < 1; returns how many.
+Index band(Index n, const double* a, Index* out);
+// sum c clip(reference + s (z + t dz), 0, 1) dz: the hinge part of the slope along a direction.
+double slope(Index n, const double* reference, const double* z, const double* dz, double s, double t,
+             const double* c);
+double dot(Index n, const double* a, const double* b);
+void axpy(Index n, double t, const double* x, double* y);
+
+// In-place Cholesky of the lower triangle of a column-major D x D matrix; false if not positive definite.
+bool cholesky(double* H, Index D);
+void cholesky_solve(const double* L, Index D, double* x);
+
+}  // namespace rm

@@ -1,0 +1,275 @@
+// Python bindings: a path over C for one problem, and for many problems on one matrix at a time.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "sifting.hpp"
+
+namespace nb = nanobind;
+using namespace rm;
+
+namespace {
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
+using Array = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Indices32 = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Regularizers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+struct Interrupted {};
+
+// Lets Ctrl-C through: the calling thread asks Python now and then, the others watch the flag.
+class Interrupt {
+  public:
+    void poll_caller() {
+        if (stop_) throw Interrupted{};
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last_ < std::chrono::milliseconds(50)) return;
+        last_ = now;
+        nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) {
+            stop_ = true;
+            throw nb::python_error();
+        }
+    }
+    void poll_worker() const {
+        if (stop_) throw Interrupted{};
+    }
+    void stop() { stop_ = true; }
+
+  private:
+    std::atomic<bool> stop_{false};
+    std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+struct SparseArrays {
+    const double* values;
+    const std::int32_t* indices;
+    const std::int64_t* indptr;
+};
+
+// Everything that the problems of one call share.
+struct Data {
+    const double* dense = nullptr;
+    Index row_stride = 0, column_stride = 0;
+    SparseArrays sparse{};
+    Index n = 0, d = 0;
+    const double* weights = nullptr;
+    const double* Cs = nullptr;
+    Index n_Cs = 0;
+    const double* regularizers = nullptr;
+    bool dense_regularizer = false;
+    bool intercept = true, sifting = true;
+    Options options;
+};
+
+// Where the path of one problem goes; alpha is optional.
+struct Sink {
+    double *coef, *intercept, *objective, *dual_objective, *alpha;
+    std::int64_t* n_iter;
+};
+
+template <class Rows>
+void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, const Vector& y, const Vector& mean,
+              const Regularizer& B, const Options& options, Solution start, const Sink& sink) {
+    const Vector weights = pick(data.weights, J);
+    Vector c(weights.size());
+    for (Index k = 0; k < data.n_Cs; ++k) {
+        for (std::size_t i = 0; i < c.size(); ++i) c[i] = data.Cs[k] * weights[i];
+        Problem<Rows> problem{rows, B, c.data(), y.data()};
+        Solution best;
+        bool done = false;
+        if constexpr (!std::is_same_v<Rows, Columns>)
+            if (data.sifting && rows.n() >= kSiftingRatio * rows.D()) done = Sifting<Rows>(problem, options).run(start, best);
+        if (!done) {
+            const int spent = best.n_iter;
+            best = solve_direct(problem, options, start);
+            best.n_iter += spent;
+        }
+        double shift = 0;
+        for (Index l = 0; l < data.d; ++l) {
+            sink.coef[k * data.d + l] = best.theta[l];
+            shift += mean[l] * best.theta[l];
+        }
+        sink.intercept[k] = data.intercept ? best.theta[data.d] - shift : 0.0;
+        sink.objective[k] = best.objective;
+        sink.dual_objective[k] = best.dual_objective;
+        sink.n_iter[k] = best.n_iter;
+        if (sink.alpha)
+            for (std::size_t i = 0; i < J.size(); ++i) sink.alpha[k * data.n + J[i]] = best.alpha[i];
+        start = std::move(best);
+        if (k + 1 < data.n_Cs)  // the multipliers at their bound stay there when C grows
+            for (auto& a : start.alpha) a *= data.Cs[k + 1] / data.Cs[k];
+    }
+}
+
+Vector centre(const Data& data, const std::vector<Index>& J) {
+    Vector mean(data.d, 0.0);
+    if (!data.intercept || data.dense == nullptr || J.empty()) return mean;
+    // Any point near the middle serves; a sample of the rows is as good as all of them.
+    const Index m = static_cast<Index>(J.size()), step = std::max<Index>(1, m / 20000), count = (m + step - 1) / step;
+    for (Index j = 0; j < m; j += step)
+        for (Index k = 0; k < data.d; ++k) mean[k] += data.dense[J[j] * data.row_stride + k * data.column_stride];
+    for (auto& v : mean) v /= double(count);
+    return mean;
+}
+
+// One problem: the rows J of the data with labels y (of all n rows), every C in turn.
+void run_problem(const Data& data, const std::vector<Index>& J, const double* labels, const Regularizer& B,
+                 const Options& options, Solution start, const Sink& sink) {
+    const Vector mean = centre(data, J), y = pick(labels, J);
+    const bool all = static_cast<Index>(J.size()) == data.n;
+    if (!start.theta.empty() && data.intercept)
+        for (Index k = 0; k < data.d; ++k) start.theta[data.d] += mean[k] * start.theta[k];
+    auto path = [&](const auto& rows) { run_path(data, rows, J, y, mean, B, options, std::move(start), sink); };
+    if (data.dense == nullptr) {
+        const SparseRows view(data.sparse.values, data.sparse.indices, data.sparse.indptr, data.n, data.d, labels,
+                              data.intercept);
+        return all ? path(view) : path(view.rows(J.data(), static_cast<Index>(J.size())));
+    }
+    const DenseRows view(data.dense, data.row_stride, data.column_stride, data.n, data.d, labels, mean.data(),
+                         data.intercept);
+    const Index D = data.d + data.intercept;
+    const bool sift = data.sifting && static_cast<Index>(J.size()) >= kSiftingRatio * D;
+    if (!sift && data.d < blas::kSmall) return path(view.columns(J.data(), static_cast<Index>(J.size())));
+    const bool usable = all && (data.column_stride == 1 || data.row_stride == 1);
+    return usable ? path(view) : path(view.rows(J.data(), static_cast<Index>(J.size())));
+}
+
+struct Outputs {
+    nb::ndarray<nb::numpy, double> coef, intercept, objective, dual_objective;
+    nb::object alpha;
+    nb::ndarray<nb::numpy, std::int64_t> n_iter;
+};
+
+template <class T>
+nb::ndarray<nb::numpy, T> make_array(std::initializer_list<std::size_t> shape) {
+    std::size_t size = 1;
+    for (auto s : shape) size *= s;
+    T* memory = new T[std::max<std::size_t>(size, 1)]();
+    nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T>(memory, shape, owner);
+}
+
+std::vector<Index> positive_rows(const Data& data, const std::int64_t* rows, Index m) {
+    std::vector<Index> J;
+    J.reserve(m);
+    for (Index j = 0; j < m; ++j) {
+        const Index i = rows ? static_cast<Index>(rows[j]) : j;
+        if (data.weights[i] > 0.0) J.push_back(i);
+    }
+    return J;
+}
+
+Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers> B, bool intercept, double tol,
+              int max_iter, bool sifting) {
+    Data data;
+    if (nb::isinstance<nb::tuple>(X)) {
+        auto parts = nb::cast<nb::tuple>(X);
+        auto values = nb::cast<Array>(parts[0]);
+        auto indices = nb::cast<Indices32>(parts[1]);
+        auto indptr = nb::cast<Indices>(parts[2]);
+        data.sparse = {values.data(), indices.data(), indptr.data()};
+        data.n = static_cast<Index>(indptr.shape(0)) - 1;
+        data.d = nb::cast<Index>(parts[3]);
+    } else {
+        auto dense = nb::cast<Matrix>(X);
+        data.dense = dense.data();
+        data.n = static_cast<Index>(dense.shape(0)), data.d = static_cast<Index>(dense.shape(1));
+        data.row_stride = dense.stride(0), data.column_stride = dense.stride(1);
+    }
+    data.weights = weights.data();
+    data.Cs = Cs.data(), data.n_Cs = static_cast<Index>(Cs.shape(0));
+    if (B) data.regularizers = B->data(), data.dense_regularizer = B->ndim() == 3;
+    data.intercept = intercept, data.sifting = sifting;
+    data.options.tol = tol, data.options.max_iter = max_iter;
+    return data;
+}
+
+// Problem p takes rows[starts[p]:starts[p+1]] (all rows if `rows` is None), label row label_of[p] and matrix
+// regularizer_of[p]. Every output has a first axis over problems and a second over Cs.
+nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::optional<Indices> rows,
+                     std::optional<Indices> starts, Indices label_of, std::optional<Regularizers> B,
+                     Indices regularizer_of, std::optional<Array> start_theta, std::optional<Array> start_alpha,
+                     bool keep_alpha, bool intercept, double tol, int max_iter, bool sifting, int n_threads) {
+    const Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, sifting);
+    const std::size_t P = label_of.shape(0), K = data.n_Cs, d = data.d, n = data.n;
+    auto coef = make_array<double>({P, K, d});
+    auto intercepts = make_array<double>({P, K}), objective = make_array<double>({P, K}),
+         dual = make_array<double>({P, K});
+    auto alpha = make_array<double>({keep_alpha ? P : 0, K, n});
+    auto n_iter = make_array<std::int64_t>({P, K});
+
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> invalid{false};
+    Interrupt interrupt;
+    std::exception_ptr failure;
+    std::mutex guard;
+    auto work = [&](bool caller) {
+        Options options = data.options;
+        options.poll = [&, caller] { caller ? interrupt.poll_caller() : interrupt.poll_worker(); };
+        try {
+            for (std::size_t p; (p = next++) < P;) {
+                const Index size = data.dense_regularizer ? d * d : d;
+                const double* matrix = data.regularizers ? data.regularizers + regularizer_of.data()[p] * size : nullptr;
+                const Regularizer regularizer(matrix, data.d, data.dense_regularizer);
+                if (!regularizer.valid()) {
+                    invalid = true;
+                    return;
+                }
+                const auto J = rows ? positive_rows(data, rows->data() + starts->data()[p],
+                                                    starts->data()[p + 1] - starts->data()[p])
+                                    : positive_rows(data, nullptr, data.n);
+                Solution start;
+                if (start_theta) start.theta.assign(start_theta->data(), start_theta->data() + d + intercept);
+                if (start_alpha) start.alpha = pick(start_alpha->data(), J);
+                const Sink sink{coef.data() + p * K * d,      intercepts.data() + p * K,
+                                objective.data() + p * K,     dual.data() + p * K,
+                                keep_alpha ? alpha.data() + p * K * n : nullptr, n_iter.data() + p * K};
+                run_problem(data, J, labels.data() + label_of.data()[p] * n, regularizer, options, std::move(start), sink);
+            }
+        } catch (...) {
+            interrupt.stop();
+            const std::lock_guard<std::mutex> lock(guard);
+            if (!failure || caller) failure = std::current_exception();  // the caller's carries the signal
+        }
+    };
+    {
+        nb::gil_scoped_release release;
+        std::vector<std::thread> threads;
+        for (int t = 1; t < n_threads; ++t) threads.emplace_back(work, false);
+        work(true);
+        for (auto& thread : threads) thread.join();
+    }
+    if (failure) std::rethrow_exception(failure);
+    if (invalid) throw nb::value_error("regularizer is not positive definite");
+    return nb::make_tuple(coef, intercepts, alpha, objective, dual, n_iter);
+}
+
+void* capsule_pointer(nb::handle capsule) {
+    void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
+    if (pointer == nullptr) throw nb::python_error();
+    return pointer;
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "Compiled core of the hinge solver.";
+    m.def("use_blas", [](nb::handle dsyrk, nb::handle dpotrf) {
+        blas::dsyrk = reinterpret_cast<blas::Dsyrk>(capsule_pointer(dsyrk));
+        blas::dpotrf = reinterpret_cast<blas::Dpotrf>(capsule_pointer(dpotrf));
+    });
+    m.def("solve_many", &solve_many, nb::arg("X"), nb::arg("labels"), nb::arg("weights"), nb::arg("Cs"),
+          nb::arg("rows").none(), nb::arg("starts").none(), nb::arg("label_of"), nb::arg("B").none(),
+          nb::arg("regularizer_of"), nb::arg("start_theta").none(), nb::arg("start_alpha").none(),
+          nb::arg("keep_alpha"), nb::arg("intercept"), nb::arg("tol"), nb::arg("max_iter"), nb::arg("sifting"),
+          nb::arg("n_threads"));
+}

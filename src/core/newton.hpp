@@ -1,0 +1,147 @@
+// Semismooth Newton on the augmented Lagrangian (Yin & Li 2019), in multipliers scaled to a = alpha / c in [0, 1].
+//
+// For a reference a0 and a penalty s the inner problem replaces the hinge by its Moreau envelope, whose slope is
+// a = clip(a0 + s z, 0, 1). Its Newton matrix is diag(B, 0) + s sum_{0 < a < 1} c a_i a_i': only the band counts.
+#pragma once
+#include "problem.hpp"
+
+namespace rm {
+
+namespace newton_constants {
+constexpr double kColdPenalty = 0.45;  // every row starts inside the band: the first step is a ridge regression
+constexpr double kWarmPenalty = 3.0;
+constexpr double kGrowth = 2.5;
+constexpr double kLargestPenalty = 1e10;
+// The gap is the sum of a residual (the inner problem's) and of complementarity (the multipliers'). The inner loop
+// ends when the first no longer dominates the second; looser stalls at large C, tighter only costs steps.
+constexpr double kResidualShare = 3.0;
+constexpr double kSlopeReduction = 0.1;
+}  // namespace newton_constants
+
+template <class Rows>
+class Newton {
+  public:
+    Newton(const Problem<Rows>& problem, const Options& options)
+        : problem_(problem), options_(options), n_(problem.n()), d_(problem.d()), D_(problem.D()), a_(n_), ca_(n_),
+          dz_(n_), weights_(n_), gradient_(D_), step_(D_), Bw_(D_), Bstep_(D_), H_(D_ * D_), J_(n_ + 1) {
+        for (Index i = 0; i < n_; ++i) total_weight_ += problem.c[i];
+    }
+
+    // Runs from (theta, reference multipliers a0) and leaves the best certified pair in `best`.
+    void run(Vector theta, Vector reference, double penalty, int max_iter, Solution& best) {
+        using namespace newton_constants;
+        theta_ = std::move(theta), reference_ = std::move(reference), s_ = penalty;
+        double target = options_.tol;
+        problem_.margins(theta_, z_);
+        for (int iteration = 0; iteration < max_iter;) {
+            for (bool first = true;; first = false) {
+                const Split gap = evaluate();
+                if (gap.residual + gap.complementarity <= target * gap.objective) {
+                    certify(problem_, theta_, ca_, best);
+                    if (best.gap() <= options_.tol) return;
+                    target *= 0.3;
+                }
+                if (!first && gap.residual <= kResidualShare *
+                                                  std::max(gap.complementarity, 0.1 * target * gap.objective))
+                    break;
+                if (iteration == max_iter) break;
+                if (options_.poll) options_.poll();
+                if (!newton_step()) return certify(problem_, theta_, ca_, best), void();
+                ++iteration, ++best.n_iter;
+            }
+            if (s_ >= kLargestPenalty) break;
+            reference_ = a_;
+            s_ *= kGrowth;
+        }
+        certify(problem_, theta_, ca_, best);
+    }
+
+  private:
+    struct Split {
+        double objective, residual, complementarity;
+    };
+
+    // Multipliers, gradient and the two parts of the gap at the current point.
+    Split evaluate() {
+        const MarginSums sums =
+            multiplier_step(n_, reference_.data(), z_.data(), s_, problem_.c, a_.data(), ca_.data());
+        problem_.A.transposed_times(ca_.data(), gradient_.data());
+        problem_.B.times(theta_.data(), Bw_.data());
+        double objective = 0.5 * dot(d_, theta_.data(), Bw_.data()) + sums.loss + problem_.constant;
+        if (problem_.q) {
+            axpy(D_, 1.0, problem_.q, gradient_.data());
+            objective -= dot(D_, problem_.q, theta_.data());
+        }
+        for (Index k = 0; k < D_; ++k) gradient_[k] = (k < d_ ? Bw_[k] : 0.0) - gradient_[k];
+        double residual = 0.5 * problem_.B.inverse_quadratic(gradient_.data());
+        if (problem_.intercept()) residual += std::abs(gradient_[d_]);
+        return {objective, residual, sums.complementarity};
+    }
+
+    bool newton_step() {
+        const Index m = band(n_, a_.data(), J_.data());
+        for (Index j = 0; j < m; ++j) weights_[j] = s_ * problem_.c[J_[j]];
+        problem_.A.gram(J_.data(), m, weights_.data(), H_.data());
+        problem_.B.add_to(H_.data(), D_);
+        for (Index k = 0; k < D_; ++k) H_[k * D_ + k] *= 1.0 + 1e-12;
+        // An empty band leaves the intercept without curvature; the line search corrects the long step.
+        if (problem_.intercept()) H_[d_ * D_ + d_] += 1e-9 * total_weight_;
+        if (!blas::factorise(H_.data(), D_)) return false;
+        for (Index k = 0; k < D_; ++k) step_[k] = -gradient_[k];
+        cholesky_solve(H_.data(), D_, step_.data());
+        problem_.A.times(step_.data(), dz_.data());
+        for (auto& v : dz_) v = -v;
+        const double t = line_search();
+        if (!std::isfinite(t)) return false;
+        axpy(D_, t, step_.data(), theta_.data());
+        axpy(n_, t, dz_.data(), z_.data());
+        return true;
+    }
+
+    // Root of the slope, which is monotone and piecewise linear: unit step, bracket, then Illinois.
+    double line_search() {
+        using namespace newton_constants;
+        problem_.B.times(step_.data(), Bstep_.data());
+        double linear = dot(d_, Bw_.data(), step_.data());
+        if (problem_.q) linear -= dot(D_, problem_.q, step_.data());
+        const double quadratic = dot(d_, step_.data(), Bstep_.data());
+        auto slope_at = [&](double t) {
+            return linear + t * quadratic +
+                   slope(n_, reference_.data(), z_.data(), dz_.data(), s_, t, problem_.c);
+        };
+        double low = 0, at_low = dot(D_, gradient_.data(), step_.data());
+        const double enough = kSlopeReduction * std::abs(at_low);
+        double high = 1, at_high = slope_at(high);
+        if (std::abs(at_high) <= enough) return high;
+        while (at_high < 0 && high < 1e12) {
+            low = high, at_low = at_high;
+            high *= 2, at_high = slope_at(high);
+        }
+        int side = 0;
+        double t = high;
+        for (int k = 0; k < 40; ++k) {
+            t = (low * at_high - high * at_low) / (at_high - at_low);
+            const double at = slope_at(t);
+            if (std::abs(at) <= enough) break;
+            if (at > 0) {
+                high = t, at_high = at;
+                if (side == 1) at_low *= 0.5;
+                side = 1;
+            } else {
+                low = t, at_low = at;
+                if (side == -1) at_high *= 0.5;
+                side = -1;
+            }
+        }
+        return t;
+    }
+
+    const Problem<Rows>& problem_;
+    const Options& options_;
+    Index n_, d_, D_;
+    double s_ = 0, total_weight_ = 0;
+    Vector theta_, reference_, z_, a_, ca_, dz_, weights_, gradient_, step_, Bw_, Bstep_, H_;
+    std::vector<Index> J_;
+};
+
+}  // namespace rm

@@ -1,0 +1,204 @@
+// The data matrix of a hinge problem, in the three forms that are worth having.
+//
+// A problem sees the n x D matrix A = y * [x - mean, 1] (the last column only with an intercept) through
+//   times(theta, out)            A theta
+//   transposed_times(v, out)     A' v
+//   gram(J, m, weights, H)       lower triangle of sum_{i in J} weights_i a_i a_i'
+// Centring is free (it moves the intercept only) and keeps features with large means well conditioned.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "blas.hpp"
+#include "kernels.hpp"
+
+namespace rm {
+
+using Vector = std::vector<double>;
+
+// Dense, feature-major, centred and signed at construction: the form for few features.
+class Columns {
+  public:
+    Columns(Index n, Index d, bool intercept)
+        : n_(n), d_(d), D_(d + intercept), ld_((n + 7) / 8 * 8), A_(static_cast<std::size_t>(ld_) * D_) {}
+
+    Index n() const { return n_; }
+    Index d() const { return d_; }
+    Index D() const { return D_; }
+    double* column(Index k) { return A_.data() + k * ld_; }
+    const double* column(Index k) const { return A_.data() + k * ld_; }
+
+    void times(const double* theta, double* out) const { columns_times(A_.data(), ld_, n_, D_, theta, out); }
+    void transposed_times(const double* v, double* out) const {
+        columns_transposed_times(A_.data(), ld_, n_, D_, v, out);
+    }
+    void gram(const Index* J, Index m, const double* weights, double* H) const {
+        buffer_.resize(static_cast<std::size_t>(m) * (D_ + 1));
+        double* root = buffer_.data() + m * D_;
+        for (Index j = 0; j < m; ++j) root[j] = std::sqrt(weights[j]);
+        for (Index k = 0; k < D_; ++k) {
+            const double* from = column(k);
+            double* to = buffer_.data() + k * m;
+            for (Index j = 0; j < m; ++j) to[j] = from[J[j]] * root[j];
+        }
+        columns_gram(buffer_.data(), m, m, D_, H);
+    }
+    Columns(Columns&&) = default;
+    Columns(const Columns&) = delete;
+
+  private:
+    Index n_, d_, D_, ld_;
+    Vector A_;
+    mutable Vector buffer_;
+};
+
+// Dense, row-major: the form for many features, and a view of the caller's array for passes over all rows.
+class DenseRows {
+  public:
+    DenseRows(const double* X, Index row_stride, Index column_stride, Index n, Index d, const double* y,
+              const double* mean, bool intercept)
+        : X_(X), row_(row_stride), col_(column_stride), n_(n), d_(d), D_(d + intercept), y_(y), mean_(mean) {}
+    DenseRows(DenseRows&&) = default;
+    DenseRows(const DenseRows&) = delete;
+
+    Index n() const { return n_; }
+    Index d() const { return d_; }
+    Index D() const { return D_; }
+
+    void times(const double* theta, double* out) const {
+        if (col_ == 1)
+            rows_times(X_, row_, n_, d_, theta, out);
+        else
+            columns_times(X_, col_, n_, d_, theta, out);
+        const double shift = (D_ > d_ ? theta[d_] : 0.0) - dot(d_, mean_, theta);
+        for (Index i = 0; i < n_; ++i) out[i] = y_[i] * (out[i] + shift);
+    }
+    void transposed_times(const double* v, double* out) const {
+        signed_.resize(n_);
+        double total = 0;
+        for (Index i = 0; i < n_; ++i) total += signed_[i] = v[i] * y_[i];
+        if (col_ == 1)
+            rows_transposed_times(X_, row_, n_, d_, signed_.data(), out);
+        else
+            columns_transposed_times(X_, col_, n_, d_, signed_.data(), out);
+        axpy(d_, -total, mean_, out);
+        if (D_ > d_) out[d_] = total;
+    }
+    void gram(const Index* J, Index m, const double* weights, double* H) const {
+        buffer_.resize(static_cast<std::size_t>(std::max<Index>(m, 1)) * D_);
+        for (Index j = 0; j < m; ++j) {
+            const double* row = X_ + J[j] * row_;
+            double* to = buffer_.data() + j * D_;
+            const double root = std::sqrt(weights[j]);
+            for (Index k = 0; k < d_; ++k) to[k] = root * (row[k * col_] - mean_[k]);
+            if (D_ > d_) to[d_] = root;
+        }
+        blas::outer_gram(buffer_.data(), D_, m, H);
+    }
+    // The rows J, feature-major: blocked so that reads and writes both stay in cache.
+    Columns columns(const Index* J, Index m) const {
+        Columns out(m, d_, D_ > d_);
+        constexpr Index kBlock = 64;
+        for (Index start = 0; start < m; start += kBlock)
+            for (Index k = 0; k < d_; ++k)
+                for (Index j = start; j < std::min(start + kBlock, m); ++j)
+                    out.column(k)[j] = y_[J[j]] * (X_[J[j] * row_ + k * col_] - mean_[k]);
+        if (D_ > d_)
+            for (Index j = 0; j < m; ++j) out.column(d_)[j] = y_[J[j]];
+        return out;
+    }
+    // The rows J as an array of its own.
+    DenseRows rows(const Index* J, Index m) const {
+        DenseRows out(nullptr, d_, 1, m, d_, nullptr, mean_, D_ > d_);
+        out.owned_.resize(static_cast<std::size_t>(m) * (d_ + 1));
+        double* y = out.owned_.data() + m * d_;
+        for (Index j = 0; j < m; ++j) {
+            for (Index k = 0; k < d_; ++k) out.owned_[j * d_ + k] = X_[J[j] * row_ + k * col_];
+            y[j] = y_[J[j]];
+        }
+        out.X_ = out.owned_.data();
+        out.y_ = y;
+        return out;
+    }
+
+  private:
+    const double* X_;
+    Index row_, col_, n_, d_, D_;
+    const double* y_;
+    const double* mean_;
+    Vector owned_;
+    mutable Vector buffer_, signed_;
+};
+
+// Compressed sparse rows with sorted indices. Not centred: that would fill the matrix.
+class SparseRows {
+  public:
+    SparseRows(const double* values, const std::int32_t* indices, const std::int64_t* indptr, Index n, Index d,
+               const double* y, bool intercept)
+        : values_(values), indices_(indices), indptr_(indptr), n_(n), d_(d), D_(d + intercept), y_(y) {}
+    SparseRows(SparseRows&&) = default;
+    SparseRows(const SparseRows&) = delete;
+
+    Index n() const { return n_; }
+    Index d() const { return d_; }
+    Index D() const { return D_; }
+
+    void times(const double* theta, double* out) const {
+        const double b = D_ > d_ ? theta[d_] : 0.0;
+        for (Index i = 0; i < n_; ++i) {
+            double sum = b;
+            for (auto p = indptr_[i]; p < indptr_[i + 1]; ++p) sum += values_[p] * theta[indices_[p]];
+            out[i] = y_[i] * sum;
+        }
+    }
+    void transposed_times(const double* v, double* out) const {
+        std::fill(out, out + D_, 0.0);
+        for (Index i = 0; i < n_; ++i) {
+            const double t = v[i] * y_[i];
+            if (t == 0.0) continue;
+            for (auto p = indptr_[i]; p < indptr_[i + 1]; ++p) out[indices_[p]] += t * values_[p];
+            if (D_ > d_) out[d_] += t;
+        }
+    }
+    void gram(const Index* J, Index m, const double* weights, double* H) const {
+        for (Index k = 0; k < D_; ++k) std::fill(H + k * D_ + k, H + (k + 1) * D_, 0.0);
+        for (Index j = 0; j < m; ++j) {
+            const auto first = indptr_[J[j]], last = indptr_[J[j] + 1];
+            for (auto p = first; p < last; ++p) {  // sorted indices: q >= p stays in the lower triangle
+                double* column = H + indices_[p] * D_;
+                const double t = weights[j] * values_[p];
+                for (auto q = p; q < last; ++q) column[indices_[q]] += t * values_[q];
+                if (D_ > d_) column[d_] += t;
+            }
+            if (D_ > d_) H[d_ * D_ + d_] += weights[j];
+        }
+    }
+    SparseRows rows(const Index* J, Index m) const {
+        SparseRows out(nullptr, nullptr, nullptr, m, d_, nullptr, D_ > d_);
+        out.own_indptr_.push_back(0);
+        for (Index j = 0; j < m; ++j) {
+            const auto first = indptr_[J[j]], last = indptr_[J[j] + 1];
+            out.own_values_.insert(out.own_values_.end(), values_ + first, values_ + last);
+            out.own_indices_.insert(out.own_indices_.end(), indices_ + first, indices_ + last);
+            out.own_indptr_.push_back(static_cast<std::int64_t>(out.own_values_.size()));
+            out.own_y_.push_back(y_[J[j]]);
+        }
+        out.values_ = out.own_values_.data(), out.indices_ = out.own_indices_.data();
+        out.indptr_ = out.own_indptr_.data(), out.y_ = out.own_y_.data();
+        return out;
+    }
+
+  private:
+    const double* values_;
+    const std::int32_t* indices_;
+    const std::int64_t* indptr_;
+    Index n_, d_, D_;
+    const double* y_;
+    Vector own_values_, own_y_;
+    std::vector<std::int32_t> own_indices_;
+    std::vector<std::int64_t> own_indptr_;
+};
+
+}  // namespace rm

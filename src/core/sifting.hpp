@@ -1,0 +1,140 @@
+// Sifting: with many more rows than features nearly all multipliers are at a bound, and a sample tells which.
+//
+// Rows far from the margin of a sample's solution are fixed (alpha = c or 0) and enter as a linear term; the rest is a
+// small problem of its own. One pass over all rows then gives the gap of the full problem, and the rows it proves wrong.
+#pragma once
+#include <cstdint>
+#include <numeric>
+#include <type_traits>
+
+#include "solve.hpp"
+
+namespace rm {
+
+constexpr Index kSiftingRatio = 300;  // rows per feature below which too few multipliers can be fixed
+
+template <class Full>
+class Sifting {
+  public:
+    Sifting(const Problem<Full>& full, const Options& options)
+        : full_(full), options_(options), n_(full.n()), role_(n_, kFree) {}
+
+    // False where sifting is of no use; the caller then solves directly.
+    bool run(const Solution& start, Solution& best) {
+        Vector theta = start.theta;
+        if (!solve_sample(theta, best)) return false;
+        for (int round = 0; round < 12; ++round) {
+            full_.margins(theta, z_);
+            if (round == 0)
+                fix_far_rows(theta);
+            else if (finished(theta, best))
+                return true;
+            else
+                free_violators();
+            if (static_cast<Index>(free_.size()) * 5 > n_ * 3) return false;
+            const int spent = best.n_iter;
+            reduced_ = solve_free_rows(theta, round == 0);
+            best.n_iter = spent + reduced_.n_iter;
+            theta = reduced_.theta;
+        }
+        return false;
+    }
+
+  private:
+    enum Role : char { kFree, kUpper, kLower };
+
+    bool solve_sample(Vector& theta, Solution& best) {
+        const Index m = std::max<Index>(50 * full_.D(), static_cast<Index>(15 * std::sqrt(double(n_))));
+        std::vector<Index> J(m);
+        std::uint64_t state = 0x9E3779B97F4A7C15u;  // a jittered grid: sorted or periodic rows do no harm
+        for (Index j = 0; j < m; ++j) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            const double u = static_cast<double>(state >> 11) * 0x1p-53;
+            J[j] = std::min(n_ - 1, static_cast<Index>((j + u) * (double(n_) / m)));
+        }
+        Vector c = pick(full_.c, J), y = pick(full_.y, J);
+        const double scale = double(n_) / m;
+        for (auto& ci : c) ci *= scale;
+        if (full_.intercept() && std::abs(std::accumulate(y.begin(), y.end(), 0.0)) > m - 20.0) return false;
+        Options rough = options_;
+        rough.tol = std::max(options_.tol, 1e-2);
+        Solution start, sample;
+        start.theta = theta;
+        with_rows(full_.A, J, [&](const auto& rows) {
+            Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data()};
+            sample = solve_direct(problem, rough, start);
+        });
+        best.n_iter += sample.n_iter;
+        theta = sample.theta;
+        // The sample's margins are off by about this many units of their spread.
+        spread_ = 3.0 * std::sqrt(double(full_.D()) / m);
+        return true;
+    }
+
+    void fix_far_rows(const Vector&) {
+        double square = 0;
+        for (double zi : z_) square += (1.0 - zi) * (1.0 - zi);
+        width_ = spread_ * std::sqrt(square / n_) + 1e-3;
+        for (Index i = 0; i < n_; ++i) {
+            role_[i] = z_[i] > width_ ? kUpper : z_[i] < -width_ ? kLower : kFree;
+            if (role_[i] == kFree) free_.push_back(i);
+        }
+    }
+    void free_violators() {
+        const double slack = 0.1 * width_;
+        for (Index i = 0; i < n_; ++i) {
+            const bool wrong = (role_[i] == kUpper && z_[i] < slack) || (role_[i] == kLower && z_[i] > -slack);
+            if (!wrong) continue;
+            reduced_.alpha.push_back(role_[i] == kUpper ? full_.c[i] : 0.0);
+            free_.push_back(i);
+            role_[i] = kFree;
+        }
+    }
+
+    Solution solve_free_rows(const Vector& theta, bool first) {
+        Vector q(full_.D()), fixed(n_);
+        double constant = 0;
+        for (Index i = 0; i < n_; ++i) constant += fixed[i] = role_[i] == kUpper ? full_.c[i] : 0.0;
+        full_.A.transposed_times(fixed.data(), q.data());
+        Vector c = pick(full_.c, free_), y = pick(full_.y, free_);
+        Options inner = options_;
+        inner.tol *= 0.5;
+        Solution start;
+        start.theta = theta;
+        if (!first) start.alpha = reduced_.alpha;
+        Solution out;
+        with_rows(full_.A, free_, [&](const auto& rows) {
+            Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), q.data(), constant};
+            out = solve_direct(problem, inner, start, first ? 1.0 / width_ : 0.0);
+        });
+        return out;
+    }
+
+    // The full objective at theta against the dual value of the reduced problem, which is feasible for the full one.
+    bool finished(const Vector& theta, Solution& best) {
+        Vector Bw(full_.d());
+        full_.B.times(theta.data(), Bw.data());
+        double objective = 0.5 * dot(full_.d(), theta.data(), Bw.data());
+        for (Index i = 0; i < n_; ++i) objective += full_.c[i] * std::max(z_[i], 0.0);
+        if (objective < best.objective) best.objective = objective, best.theta = theta;
+        if (reduced_.dual_objective > best.dual_objective) {
+            best.dual_objective = reduced_.dual_objective;
+            best.alpha.assign(n_, 0.0);
+            for (Index i = 0; i < n_; ++i)
+                if (role_[i] == kUpper) best.alpha[i] = full_.c[i];
+            for (std::size_t j = 0; j < free_.size(); ++j) best.alpha[free_[j]] = reduced_.alpha[j];
+        }
+        return best.gap() <= options_.tol;
+    }
+
+    const Problem<Full>& full_;
+    const Options& options_;
+    Index n_;
+    std::vector<char> role_;
+    std::vector<Index> free_;
+    Vector z_;
+    Solution reduced_;
+    double spread_ = 0, width_ = 0;
+};
+
+}  // namespace rm

@@ -1,0 +1,49 @@
+// Which method, when: sifting for many rows, Newton always, the interior point where Newton stalls.
+#pragma once
+#include "interior_point.hpp"
+#include "newton.hpp"
+
+namespace rm {
+
+// Newton has never needed more on a problem it can solve; past it the interior point is the cheaper bet.
+constexpr int kNewtonBudget = 200;
+
+// Solves from the start that `start` carries (empty: cold).
+template <class Rows>
+Solution solve_direct(const Problem<Rows>& problem, const Options& options, const Solution& start,
+                      double penalty = 0.0) {
+    const bool warm_theta = !start.theta.empty(), warm_alpha = !start.alpha.empty();
+    Vector theta = warm_theta ? start.theta : Vector(problem.D(), 0.0);
+    Vector reference(problem.n(), 0.5);
+    if (warm_alpha)
+        for (Index i = 0; i < problem.n(); ++i)
+            reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
+    if (penalty == 0.0)
+        penalty = warm_alpha ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
+    Solution best;
+    Newton<Rows>(problem, options)
+        .run(std::move(theta), std::move(reference), penalty, std::min(options.max_iter, kNewtonBudget), best);
+    if (best.gap() > options.tol && best.n_iter < options.max_iter)
+        InteriorPoint<Rows>(problem, options)
+            .run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);
+    return best;
+}
+
+// Calls f with the rows J of a data matrix in the form that is fastest to solve.
+template <class F>
+auto with_rows(const DenseRows& data, const std::vector<Index>& J, F&& f) {
+    const Index m = static_cast<Index>(J.size());
+    return data.d() < blas::kSmall ? f(data.columns(J.data(), m)) : f(data.rows(J.data(), m));
+}
+template <class F>
+auto with_rows(const SparseRows& data, const std::vector<Index>& J, F&& f) {
+    return f(data.rows(J.data(), static_cast<Index>(J.size())));
+}
+
+inline Vector pick(const double* from, const std::vector<Index>& J) {
+    Vector out(J.size());
+    for (std::size_t j = 0; j < J.size(); ++j) out[j] = from[J[j]];
+    return out;
+}
+
+}  // namespace rm

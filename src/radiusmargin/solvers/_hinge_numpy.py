@@ -1,0 +1,294 @@
+"""The hinge solver in plain NumPy: the compiled core's algorithm, written to be read.
+
+It is the oracle of the core, and serves alone where the package was installed without a compiler. With theta = (w, b)
+and rows ``a_i = y_i [x_i, 1]`` the problem is ::
+
+    min  1/2 w'Bw + sum_i c_i max(0, z_i),      z = 1 - A theta.
+
+References
+----------
+.. [1] J. Yin and Q. Li, "A semismooth Newton method for support vector classification and regression",
+   Computational Optimization and Applications 73 (2019).
+.. [2] S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM J. Optim. 2 (1992).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+COLD_PENALTY = 0.45  # every row starts inside the band: the first step is a ridge regression
+WARM_PENALTY = 3.0
+GROWTH = 2.5
+LARGEST_PENALTY = 1e10
+RESIDUAL_SHARE = 3.0  # an inner problem is solved when its residual no longer dominates complementarity
+SLOPE_REDUCTION = 0.1
+NEWTON_BUDGET = 200
+
+
+@dataclass
+class Problem:
+    """The data of one hinge problem; `A` holds the signed rows, with a last column `y` for the intercept."""
+
+    A: np.ndarray
+    y: np.ndarray
+    c: np.ndarray
+    B: np.ndarray  # d x d
+    intercept: bool
+
+    def __post_init__(self):
+        self.B_factor = linalg.cho_factor(self.B, lower=True)
+        d = len(self.B)
+        self.B_padded = np.zeros((d + self.intercept, d + self.intercept))
+        self.B_padded[:d, :d] = self.B
+
+    def split(self, theta):
+        d = len(self.B)
+        return theta[:d], theta[d:]
+
+    def objective(self, theta):
+        w, _ = self.split(theta)
+        return 0.5 * w @ self.B @ w + self.c @ np.maximum(1.0 - self.A @ theta, 0.0)
+
+    def dual_objective(self, alpha):
+        g, _ = self.split(self.A.T @ alpha)
+        return alpha.sum() - 0.5 * self.squared_dual_norm(g)
+
+    def squared_dual_norm(self, g):
+        return g @ linalg.cho_solve(self.B_factor, g)
+
+
+@dataclass
+class Solution:
+    """The best primal and dual points so far; each is a bound of its own."""
+
+    theta: np.ndarray | None = None
+    alpha: np.ndarray | None = None
+    objective: float = np.inf
+    dual_objective: float = -np.inf
+    n_iter: int = 0
+
+    @property
+    def gap(self):
+        return (self.objective - self.dual_objective) / self.objective
+
+    def offer(self, problem, theta, alpha):
+        alpha = balance(problem, alpha)
+        objective, dual_objective = problem.objective(theta), problem.dual_objective(alpha)
+        if objective < self.objective:
+            self.objective, self.theta = objective, theta.copy()
+        if dual_objective > self.dual_objective:
+            self.dual_objective, self.alpha = dual_objective, alpha
+
+
+def balance(problem, alpha):
+    """Make ``y @ alpha == 0`` by shrinking the class that carries too much: always inside the box."""
+    if not problem.intercept:
+        return alpha.copy()
+    positive = problem.y > 0
+    up, down = alpha[positive].sum(), alpha[~positive].sum()
+    least = min(up, down)
+    scale = np.where(positive, least / up if up > 0 else 0.0, least / down if down > 0 else 0.0)
+    return alpha * scale
+
+
+def newton(problem, theta, reference, penalty, tol, max_iter, best):
+    """Semismooth Newton on the augmented Lagrangian, in multipliers ``a = alpha / c`` scaled to [0, 1].
+
+    For a reference ``a0`` and a penalty ``s`` the hinge becomes its Moreau envelope, with slope
+    ``a = clip(a0 + s z, 0, 1)``; only the rows with ``0 < a < 1`` have curvature. After each inner problem the
+    reference moves to ``a`` and the penalty grows.
+    """
+    A, c = problem.A, problem.c
+    z = 1.0 - A @ theta
+    target = tol
+    while penalty < LARGEST_PENALTY:
+        first = True
+        while True:
+            a = np.clip(reference + penalty * z, 0.0, 1.0)
+            gradient = problem.B_padded @ theta - A.T @ (c * a)
+            # P - D = 1/2 |Bw - g|^2_{B^-1} + sum c (max(z, 0) - a z): the inner problem's part and the multipliers'.
+            gw, gb = problem.split(gradient)
+            residual = 0.5 * problem.squared_dual_norm(gw) + np.abs(gb).sum()
+            complementarity = c @ (np.maximum(z, 0.0) - a * z)
+            w, _ = problem.split(theta)
+            objective = 0.5 * w @ problem.B @ w + c @ np.maximum(z, 0.0)
+            if residual + complementarity <= target * objective:
+                best.offer(problem, theta, c * a)
+                if best.gap <= tol:
+                    return
+                target *= 0.3
+            if not first and residual <= RESIDUAL_SHARE * max(complementarity, 0.1 * target * objective):
+                break
+            if best.n_iter >= max_iter:
+                best.offer(problem, theta, c * a)
+                return
+            step = _newton_direction(problem, gradient, a, penalty)
+            if step is None:
+                best.offer(problem, theta, c * a)
+                return
+            dz = -A @ step
+            t = _line_search(problem, theta, step, gradient, reference, penalty, z, dz)
+            theta, z = theta + t * step, z + t * dz
+            best.n_iter += 1
+            first = False
+        reference, penalty = a, penalty * GROWTH
+    best.offer(problem, theta, c * a)
+
+
+def _newton_direction(problem, gradient, a, penalty):
+    band = (a > 0.0) & (a < 1.0)
+    rows = problem.A[band]
+    H = problem.B_padded + penalty * (rows.T * problem.c[band]) @ rows
+    H[np.diag_indices_from(H)] *= 1.0 + 1e-12
+    if problem.intercept:  # an empty band leaves the intercept without curvature
+        H[-1, -1] += 1e-9 * problem.c.sum()
+    try:
+        return -linalg.cho_solve(linalg.cho_factor(H, lower=True), gradient)
+    except linalg.LinAlgError:
+        return None
+
+
+def _line_search(problem, theta, step, gradient, reference, penalty, z, dz):
+    """Root of the slope along `step`, monotone and piecewise linear: unit step, bracket, Illinois."""
+    linear, quadratic = theta @ problem.B_padded @ step, step @ problem.B_padded @ step
+
+    def slope(t):
+        a = np.clip(reference + penalty * (z + t * dz), 0.0, 1.0)
+        return linear + t * quadratic + (problem.c * a) @ dz
+
+    low, at_low = 0.0, gradient @ step
+    enough = SLOPE_REDUCTION * abs(at_low)
+    high, at_high = 1.0, slope(1.0)
+    if abs(at_high) <= enough:
+        return high
+    while at_high < 0.0 and high < 1e12:
+        low, at_low = high, at_high
+        high *= 2.0
+        at_high = slope(high)
+    t, side = high, 0
+    for _ in range(40):
+        t = (low * at_high - high * at_low) / (at_high - at_low)
+        at = slope(t)
+        if abs(at) <= enough:
+            break
+        if at > 0.0:
+            high, at_high = t, at
+            at_low *= 0.5 if side == 1 else 1.0
+            side = 1
+        else:
+            low, at_low = t, at
+            at_high *= 0.5 if side == -1 else 1.0
+            side = -1
+    return t
+
+
+def interior_point(problem, tol, max_iter, best):
+    """Mehrotra's predictor-corrector: ``A theta + xi - s = 1`` with multipliers alpha of s and beta of xi."""
+    A, c = problem.A, problem.c
+    n, D = A.shape
+    theta = np.zeros(D)
+    alpha, beta = 0.5 * c, 0.5 * c
+    s, xi = np.ones(n), np.full(n, 2.0)
+    while True:
+        best.offer(problem, theta, alpha)
+        if best.gap <= tol or best.n_iter >= max_iter:
+            return
+        best.n_iter += 1
+        primal = A @ theta + xi - s - 1.0
+        dual = problem.B_padded @ theta - A.T @ alpha
+        mu = (s @ alpha + xi @ beta) / (2 * n)
+        scaling = 1.0 / (xi / beta + s / alpha)
+        if not (mu > 0.0 and np.isfinite(scaling).all()):
+            return
+        H = problem.B_padded + (A.T * scaling) @ A
+        H[np.diag_indices_from(H)] *= 1.0 + 1e-14
+        try:
+            factor = linalg.cho_factor(H, lower=True)
+        except linalg.LinAlgError:
+            return
+
+        def direction(rs, rx, primal=primal, dual=dual, scaling=scaling, factor=factor):
+            h = -primal - rx / beta + rs / alpha
+            dtheta = linalg.cho_solve(factor, A.T @ (scaling * h) - dual)
+            dalpha = scaling * (h - A @ dtheta)
+            return dtheta, dalpha, (rs - s * dalpha) / alpha, (rx + xi * dalpha) / beta
+
+        def longest(dalpha, ds, dxi):
+            values = np.concatenate([s, xi, alpha, beta])
+            steps = np.concatenate([ds, dxi, dalpha, -dalpha])
+            falling = steps < 0.0
+            return np.min(-values[falling] / steps[falling], initial=1.0 / 0.995)
+
+        _, dalpha, ds, dxi = direction(-s * alpha, -xi * beta)
+        t = min(1.0, longest(dalpha, ds, dxi))
+        reduced = ((s + t * ds) @ (alpha + t * dalpha) + (xi + t * dxi) @ (beta - t * dalpha)) / (2 * n * mu)
+        centre = mu * reduced**3
+        dtheta, dalpha, ds, dxi = direction(centre - s * alpha - ds * dalpha, centre - xi * beta + dxi * dalpha)
+        t = min(1.0, 0.995 * longest(dalpha, ds, dxi))
+        theta = theta + t * dtheta
+        alpha, beta = alpha + t * dalpha, beta - t * dalpha
+        s, xi = s + t * ds, xi + t * dxi
+
+
+def solve(problem, tol, max_iter, theta=None, alpha=None):
+    """Newton first; the interior point where it stalls."""
+    best = Solution()
+    reference = np.full(len(problem.c), 0.5) if alpha is None else np.clip(alpha / problem.c, 0.0, 1.0)
+    start = np.zeros(problem.A.shape[1]) if theta is None else theta
+    penalty = COLD_PENALTY if alpha is None else WARM_PENALTY
+    newton(problem, start, reference, penalty, tol, min(max_iter, NEWTON_BUDGET), best)
+    if best.gap > tol and best.n_iter < max_iter:
+        interior_point(problem, tol, max_iter, best)
+    return best
+
+
+def solve_many(
+    X, labels, weights, Cs, rows, starts, label_of, B, regularizer_of, start_theta, start_alpha,
+    keep_alpha, intercept, tol, max_iter, sifting, n_threads,
+):  # fmt: skip
+    """Drop-in replacement of ``_core.solve_many`` (`sifting` and `n_threads` have no effect here)."""
+    if isinstance(X, tuple):
+        from scipy.sparse import csr_array
+
+        values, indices, indptr, d = X
+        X = csr_array((values, indices, indptr), shape=(len(indptr) - 1, d)).toarray()
+    n, d = X.shape
+    P, K = len(label_of), len(Cs)
+    coef, intercepts = np.zeros((P, K, d)), np.zeros((P, K))
+    objective, dual = np.zeros((P, K)), np.zeros((P, K))
+    alphas = np.zeros((P if keep_alpha else 0, K, n))
+    n_iter = np.zeros((P, K), dtype=np.int64)
+    for p in range(P):
+        J = np.arange(n) if rows is None else rows[starts[p] : starts[p + 1]]
+        J = J[weights[J] > 0]
+        y = labels[label_of[p], J]
+        mean = X[J].mean(axis=0) if intercept else np.zeros(d)
+        A = y[:, None] * (X[J] - mean)
+        if intercept:
+            A = np.column_stack([A, y])
+        matrix = _as_matrix(B, regularizer_of[p], d)
+        theta, alpha = start_theta, None if start_alpha is None else start_alpha[J]
+        if theta is not None and intercept:
+            theta = np.append(theta[:d], theta[d] + mean @ theta[:d])
+        for k, C in enumerate(Cs):
+            try:
+                problem = Problem(A, y, C * weights[J], matrix, intercept)
+            except linalg.LinAlgError:
+                raise ValueError("regularizer is not positive definite") from None
+            best = solve(problem, tol, max_iter, theta, alpha)
+            coef[p, k] = best.theta[:d]
+            intercepts[p, k] = best.theta[d] - mean @ best.theta[:d] if intercept else 0.0
+            objective[p, k], dual[p, k], n_iter[p, k] = best.objective, best.dual_objective, best.n_iter
+            if keep_alpha:
+                alphas[p, k, J] = best.alpha
+            theta, alpha = best.theta, best.alpha * (Cs[k + 1] / C if k + 1 < K else 1.0)
+    return coef, intercepts, alphas, objective, dual, n_iter
+
+
+def _as_matrix(B, index, d):
+    if B is None:
+        return np.eye(d)
+    return B[index] if B.ndim == 3 else np.diag(B[index])

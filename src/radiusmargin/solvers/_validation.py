@@ -1,0 +1,107 @@
+"""Checks of the arrays a solver is called with: a ValueError that names what is wrong, or float64 arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+
+def check_data(X):
+    """Dense float64 or CSR float64 with sorted indices; finite, two-dimensional, not empty."""
+    if sparse.issparse(X):
+        X = sparse.csr_array(X, dtype=float)
+        X.sum_duplicates()
+        values = X.data
+    else:
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"X must be two-dimensional, got an array of shape {X.shape}.")
+        X = _as_float("X", X)
+        if X.strides[0] != 8 and X.strides[1] != 8:
+            X = np.ascontiguousarray(X)
+        values = X
+    if 0 in X.shape:
+        raise ValueError(f"X must have at least one row and one column, got shape {X.shape}.")
+    # The sum is finite if all entries are, and costs one pass; only then ask entry by entry.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum())
+    if suspicious and not np.isfinite(values).all():
+        raise ValueError("X contains NaN or infinity.")
+    return X
+
+
+def check_labels(y, n):
+    y = np.asarray(y)
+    if y.shape != (n,):
+        raise ValueError(f"y must have shape ({n},) to match X, got {y.shape}.")
+    if y.dtype.kind not in "iufb" or not np.all((y == 1) | (y == -1)):
+        found = np.unique(y[:1000])[:5].tolist()
+        raise ValueError(f"y must contain only -1 and +1, found {found}.")
+    return y.astype(float)
+
+
+def check_weights(sample_weight, n, y):
+    """Non-negative weights; with `y`, both classes must carry some."""
+    if sample_weight is None:
+        weights = np.ones(n)
+    else:
+        weights = _as_float("sample_weight", np.asarray(sample_weight))
+        if weights.shape != (n,):
+            raise ValueError(f"sample_weight must have shape ({n},) to match X, got {weights.shape}.")
+        weights = np.ascontiguousarray(weights)
+        if not (weights >= 0).all() or not np.isfinite(weights).all():
+            raise ValueError("sample_weight must be finite and not negative.")
+    if y is not None:
+        present = np.unique(y[weights > 0])
+        if len(present) < 2:
+            raise ValueError(f"y must contain both classes with positive weight, found only {present.tolist()}.")
+    return weights
+
+
+def check_positive(name, value):
+    values = np.asarray(value)
+    if values.dtype.kind not in "iuf" or values.size == 0 or not (values > 0).all() or not np.isfinite(values).all():
+        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+
+
+def check_regularizer(B, d):
+    """None, a positive vector, or a symmetric matrix (positive definiteness is the solver's to find out)."""
+    if B is None:
+        return None
+    B = _as_float("regularizer", np.asarray(B))
+    if B.shape not in ((d,), (d, d)):
+        raise ValueError(f"regularizer must have shape ({d},) or ({d}, {d}) to match X, got {B.shape}.")
+    if not np.isfinite(B).all():
+        raise ValueError("regularizer contains NaN or infinity.")
+    if B.ndim == 1 and not (B > 0).all():
+        raise ValueError("regularizer is not positive definite: a diagonal entry is not positive.")
+    if B.ndim == 2 and not np.allclose(B, B.T, rtol=1e-8, atol=1e-12 * np.abs(B).max()):
+        raise ValueError("regularizer must be symmetric.")
+    return np.ascontiguousarray(B)
+
+
+def check_init(init, n, d, fit_intercept):
+    """(theta, alpha) to start from, each None where not given."""
+    if init is None:
+        return None, None
+    coef, intercept, alpha = init if isinstance(init, tuple) else (init.coef, init.intercept, init.alpha)
+    theta = None
+    if coef is not None:
+        coef = np.asarray(coef, dtype=float)
+        if coef.shape != (d,):
+            raise ValueError(f"init: coef must have shape ({d},), got {coef.shape}.")
+        theta = np.append(coef, 0.0 if intercept is None else intercept) if fit_intercept else coef.copy()
+    if alpha is not None:
+        alpha = np.ascontiguousarray(alpha, dtype=float)
+        if alpha.shape != (n,):
+            raise ValueError(f"init: alpha must have shape ({n},), got {alpha.shape}.")
+    for name, value in (("coef or intercept", theta), ("alpha", alpha)):
+        if value is not None and not np.isfinite(value).all():
+            raise ValueError(f"init: {name} contains NaN or infinity.")
+    return theta, alpha
+
+
+def _as_float(name, array):
+    if array.dtype.kind not in "iufb":
+        raise ValueError(f"{name} must be numeric, got dtype {array.dtype}.")
+    return array.astype(float, copy=False)

@@ -1,0 +1,349 @@
+"""The hinge-loss problem with a quadratic regulariser: one problem, a path over C, or many problems at once.
+
+Everything here solves ::
+
+    min_{w,b}  1/2 w'Bw + C sum_i s_i max(0, 1 - y_i (x_i'w + b))
+
+by a semismooth Newton method with an interior-point fallback, and returns a dual-feasible point that proves how far
+from the optimum it stopped. The work is done by the compiled core, or by its NumPy twin where that was not built.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import linalg, sparse
+
+from . import _hinge_numpy
+from ._validation import check_data, check_init, check_labels, check_positive, check_regularizer, check_weights
+from .result import ConvergenceWarning, HingeResult, relative_gap
+
+try:
+    from scipy.linalg import cython_blas, cython_lapack
+
+    from .. import _core as _backend
+
+    _backend.use_blas(cython_blas.__pyx_capi__["dsyrk"], cython_lapack.__pyx_capi__["dpotrf"])
+    COMPILED = True
+except ImportError:  # installed with RADIUSMARGIN_PURE_PYTHON=1
+    _backend = _hinge_numpy
+    COMPILED = False
+
+
+def hinge_svm(
+    X,
+    y,
+    C=1.0,
+    regularizer=None,
+    sample_weight=None,
+    fit_intercept=True,
+    tol=1e-6,
+    max_iter=1000,
+    init=None,
+):
+    """Solve a hinge-loss problem to a certified relative gap.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+        The data, dense in any layout or sparse (never densified; the d x d Newton matrix is dense, so that d up to a
+        few thousand is the practical limit). Computation is in double precision.
+    y : array-like of shape (n,)
+        Labels, -1 or +1.
+    C : float, default=1.0
+        Weight of the loss.
+    regularizer : None, array of shape (d,) or array of shape (d, d), default=None
+        The symmetric positive definite matrix B; a vector is a diagonal, None the identity.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights of the losses. A row of weight zero is a row left out.
+    fit_intercept : bool, default=True
+        Whether there is an (unpenalised) intercept.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Newton and interior-point steps before giving up with a `ConvergenceWarning`.
+    init : HingeResult or tuple (coef, intercept, alpha), optional
+        Where to start; any element may be None.
+
+    Returns
+    -------
+    HingeResult
+        With ``coef``, ``intercept``, ``alpha``, ``objective``, ``dual_objective``, ``gap``, ``n_iter`` and
+        ``converged``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers import hinge_svm
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> result = hinge_svm(X, [-1, -1, 1, 1], C=10.0)
+    >>> result.coef.round(4), round(result.intercept, 4)
+    (array([2.]), -3.0)
+    >>> result.gap <= 1e-6
+    True
+    """
+    check_positive("C", C)
+    path = hinge_svm_path(
+        X, y, [C], regularizer, sample_weight, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter, init=init
+    )
+    return path[0]
+
+
+@dataclass(frozen=True, eq=False)
+class HingeBatch:
+    """Solutions of many hinge problems, stacked; the last axis before the features runs over `Cs`.
+
+    ``batch[i]`` (or ``batch[i, k]``) is a single `HingeResult` where the multipliers were kept.
+    """
+
+    Cs: np.ndarray
+    coef: np.ndarray = field(repr=False)
+    intercept: np.ndarray
+    objective: np.ndarray
+    dual_objective: np.ndarray
+    n_iter: np.ndarray
+    converged: np.ndarray
+    alpha: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def gap(self):
+        """Relative duality gaps, one per problem and C."""
+        return np.maximum(self.objective - self.dual_objective, 0.0) / np.abs(self.objective)
+
+    def __len__(self):
+        return len(self.objective)
+
+    def __getitem__(self, index):
+        return HingeResult(
+            coef=self.coef[index],
+            intercept=float(self.intercept[index]),
+            alpha=None if self.alpha is None else self.alpha[index],
+            objective=float(self.objective[index]),
+            dual_objective=float(self.dual_objective[index]),
+            n_iter=int(self.n_iter[index]),
+            converged=bool(self.converged[index]),
+        )
+
+
+def hinge_svm_path(
+    X,
+    y,
+    Cs,
+    regularizer=None,
+    sample_weight=None,
+    *,
+    fit_intercept=True,
+    tol=1e-6,
+    max_iter=1000,
+    init=None,
+):
+    """Solve the same problem for every C in one compiled call, warm-started from small to large.
+
+    Parameters are those of `hinge_svm`; `Cs` may come in any order and the results keep it.
+
+    Returns
+    -------
+    HingeBatch
+        ``coef`` has shape (len(Cs), d), ``alpha`` shape (len(Cs), n); ``path[k]`` is the `HingeResult` of ``Cs[k]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers import hinge_svm_path
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> path = hinge_svm_path(X, [-1, -1, 1, 1], [0.1, 10.0])
+    >>> path.coef.round(4).ravel()
+    array([0.4, 2. ])
+    """
+    X = check_data(X)
+    n, d = X.shape
+    y = check_labels(y, n)
+    weights = check_weights(sample_weight, n, y)
+    Cs = np.atleast_1d(np.asarray(Cs, dtype=float))
+    check_positive("Cs", Cs)
+    B = check_regularizer(regularizer, d)
+    theta, alpha = check_init(init, n, d, fit_intercept)
+    reduction = _RowSpace(X, B) if d > n else None
+    if reduction is not None:
+        X, B, theta = reduction.rows, None, None
+    batch = _solve(
+        X, y[None], weights, Cs, B=None if B is None else B[None], start=(theta, alpha), keep_alpha=True,
+        fit_intercept=fit_intercept, tol=tol, max_iter=max_iter,
+    )  # fmt: skip
+    path = HingeBatch(
+        Cs=batch.Cs,
+        coef=batch.coef[0] if reduction is None else reduction.lift(batch.coef[0]),
+        intercept=batch.intercept[0],
+        objective=batch.objective[0],
+        dual_objective=batch.dual_objective[0],
+        n_iter=batch.n_iter[0],
+        converged=batch.converged[0],
+        alpha=batch.alpha[0],
+    )
+    _warn_unless_converged(path, tol)
+    return path
+
+
+def hinge_svm_batch(
+    X,
+    labels,
+    Cs,
+    *,
+    rows=None,
+    regularizers=None,
+    problems=None,
+    sample_weight=None,
+    fit_intercept=True,
+    tol=1e-6,
+    max_iter=1000,
+    n_jobs=1,
+):
+    """Solve many problems on one matrix in one compiled call: the engine of cross-validation.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+    labels : array-like of shape (n,) or (n, L)
+        One column of -1 and +1 per labelling (classes against the rest, for example).
+    Cs : array-like
+        Every problem is solved for every C, warm-started from small to large.
+    rows : sequence of index arrays, optional
+        Subsets of the rows (the training parts of folds, for example); default: all rows.
+    regularizers : array of shape (R, d) or (R, d, d), optional
+        The matrices B that problems refer to.
+    problems : sequence of (rows index, label index, regularizer index), optional
+        Default: the product of all three, in this order.
+    n_jobs : int, default=1
+        Threads over problems; -1 takes every core.
+
+    Returns
+    -------
+    HingeBatch
+        Arrays with axes (problem, C); the multipliers are not kept.
+    """
+    X = check_data(X)
+    n, d = X.shape
+    labels = np.asarray(labels)
+    columns = labels[:, None] if labels.ndim == 1 else labels
+    labels = np.ascontiguousarray([check_labels(column, n) for column in columns.T])
+    weights = check_weights(sample_weight, n, None)
+    Cs = np.atleast_1d(np.asarray(Cs, dtype=float))
+    check_positive("Cs", Cs)
+    B = None if regularizers is None else np.stack([check_regularizer(matrix, d) for matrix in regularizers])
+    subsets = [np.arange(n)] if rows is None else [np.asarray(r, dtype=np.int64) for r in rows]
+    if problems is None:
+        counts = (len(subsets), len(labels), 1 if B is None else len(B))
+        problems = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
+    problems = np.asarray(problems, dtype=np.int64).reshape(-1, 3)
+    for r, label in {(r, label) for r, label, _ in problems.tolist()}:
+        part = labels[label, subsets[r][weights[subsets[r]] > 0]]
+        if fit_intercept and (part.size == 0 or part.min() == part.max()):
+            raise ValueError(f"rows[{r}] must contain both classes of labels[:, {label}] with positive weight.")
+    return _solve(
+        X, labels, weights, Cs, B=B, subsets=subsets, problems=problems, fit_intercept=fit_intercept, tol=tol,
+        max_iter=max_iter, n_jobs=n_jobs,
+    )  # fmt: skip
+
+
+def _solve(
+    X, labels, weights, Cs, *, B=None, subsets=None, problems=None, start=(None, None), keep_alpha=False,
+    fit_intercept=True, tol=1e-6, max_iter=1000, n_jobs=1, backend=None, sifting=True,
+):  # fmt: skip
+    """Call the backend on validated arrays, with the Cs in increasing order."""
+    check_positive("tol", tol)
+    check_positive("max_iter", max_iter)
+    order = np.argsort(Cs, kind="stable")
+    if problems is None:
+        problems = np.zeros((1, 3), dtype=np.int64)
+    starts = flat = None
+    if subsets is not None:
+        parts = [subsets[r] for r in problems[:, 0]]
+        flat = np.concatenate(parts)
+        starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    if sparse.issparse(X):
+        X = (X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False), X.shape[1])
+    theta, alpha = start
+    coef, intercept, alphas, objective, dual, n_iter = (backend or _backend).solve_many(
+        X, labels, weights, Cs[order], flat, starts, np.ascontiguousarray(problems[:, 1]), B,
+        np.ascontiguousarray(problems[:, 2]), theta, alpha, keep_alpha, bool(fit_intercept), float(tol),
+        int(max_iter), sifting, _n_threads(n_jobs),
+    )  # fmt: skip
+    back = np.argsort(order)
+    objective, dual = objective[:, back], dual[:, back]
+    return HingeBatch(
+        Cs=Cs,
+        coef=coef[:, back],
+        intercept=intercept[:, back],
+        objective=objective,
+        dual_objective=dual,
+        n_iter=n_iter[:, back],
+        converged=objective - dual <= tol * np.abs(objective),
+        alpha=alphas[:, back] if keep_alpha else None,
+    )
+
+
+def _n_threads(n_jobs):
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; use -1 for every core or a positive number of threads.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    from joblib import effective_n_jobs
+
+    return effective_n_jobs(n_jobs)
+
+
+def _warn_unless_converged(path, tol):
+    if path.converged.all():
+        return
+    worst = int(np.argmax(path.gap))
+    warnings.warn(
+        f"hinge_svm stopped at a relative gap of {path.gap[worst]:.2g} (tol={tol:g}) after {path.n_iter[worst]} "
+        f"iterations at C={path.Cs[worst]:g}. Increase max_iter, scale the features, or use a smaller C.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+class _RowSpace:
+    """With fewer rows than features the optimum is ``B^{-1} X' v``: solve for the n coordinates instead of d.
+
+    ``rows @ u`` equals ``X @ lift(u)`` and ``u @ u`` equals ``lift(u) @ B @ lift(u)``.
+    """
+
+    def __init__(self, X, B):
+        self.B, self.factor = B, None
+        if B is not None and B.ndim == 2:
+            try:
+                self.factor = linalg.cholesky(B, lower=True)
+            except linalg.LinAlgError:
+                raise ValueError("regularizer is not positive definite") from None
+        if sparse.issparse(X):
+            # X B^{-1} X' = F F' keeps X sparse.
+            half = self._unscale(np.asarray(X.T.toarray()) if self.factor is not None else X.T)
+            gram = X @ self._unscale(half, transposed=True)
+            values, vectors = np.linalg.eigh(gram.toarray() if sparse.issparse(gram) else gram)
+            keep = values > values[-1] * len(values) * np.finfo(float).eps
+            self.rows = vectors[:, keep] * np.sqrt(values[keep])
+            self.basis = half @ (vectors[:, keep] / np.sqrt(values[keep]))
+        else:
+            self.basis, R = linalg.qr(self._unscale(X.T), mode="economic", overwrite_a=True, check_finite=False)
+            self.rows = np.ascontiguousarray(R.T)
+
+    def _unscale(self, V, transposed=False):
+        """L^{-1} V, or L^{-T} V, for B = L L'."""
+        if self.B is None:
+            return V.copy()
+        if self.factor is not None:
+            return linalg.solve_triangular(self.factor, V, lower=True, trans="T" if transposed else "N")
+        scale = 1.0 / np.sqrt(self.B)
+        return sparse.diags_array(scale) @ V if sparse.issparse(V) else scale[:, None] * V
+
+    def lift(self, coefs):
+        return np.ascontiguousarray(self._unscale(self.basis @ coefs.T, transposed=True).T)
+
+
+__all__ = ["COMPILED", "HingeBatch", "HingeResult", "hinge_svm", "hinge_svm_batch", "hinge_svm_path", "relative_gap"]
