@@ -11,10 +11,13 @@ from the optimum it stopped. The work is done by the compiled core, or by its Nu
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from scipy import linalg, sparse
+from threadpoolctl import ThreadpoolController
 
 from . import _hinge_numpy
 from ._validation import check_data, check_init, check_labels, check_positive, check_regularizer, check_weights
@@ -255,6 +258,7 @@ def _solve(
     check_positive("tol", tol)
     check_positive("max_iter", max_iter)
     order = np.argsort(Cs, kind="stable")
+    d = X.shape[1]
     if problems is None:
         problems = np.zeros((1, 3), dtype=np.int64)
     starts = flat = None
@@ -263,13 +267,14 @@ def _solve(
         flat = np.concatenate(parts)
         starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
     if sparse.issparse(X):
-        X = (X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False), X.shape[1])
+        X = (X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False), d)
     theta, alpha = start
-    coef, intercept, alphas, objective, dual, n_iter = (backend or _backend).solve_many(
-        X, labels, weights, Cs[order], flat, starts, np.ascontiguousarray(problems[:, 1]), B,
-        np.ascontiguousarray(problems[:, 2]), theta, alpha, keep_alpha, bool(fit_intercept), float(tol),
-        int(max_iter), sifting, _n_threads(n_jobs),
-    )  # fmt: skip
+    with _one_blas_thread() if d >= BLAS_FROM else nullcontext():
+        coef, intercept, alphas, objective, dual, n_iter = (backend or _backend).solve_many(
+            X, labels, weights, Cs[order], flat, starts, np.ascontiguousarray(problems[:, 1]), B,
+            np.ascontiguousarray(problems[:, 2]), theta, alpha, keep_alpha, bool(fit_intercept), float(tol),
+            int(max_iter), sifting, _n_threads(n_jobs),
+        )  # fmt: skip
     back = np.argsort(order)
     objective, dual = objective[:, back], dual[:, back]
     return HingeBatch(
@@ -282,6 +287,19 @@ def _solve(
         converged=objective - dual <= tol * np.abs(objective),
         alpha=alphas[:, back] if keep_alpha else None,
     )
+
+
+BLAS_FROM = 48  # features from which the core leaves its Gram matrices to the BLAS
+
+
+@cache
+def _threadpools():
+    return ThreadpoolController()
+
+
+def _one_blas_thread():
+    """Skinny Gram matrices are slower on several BLAS threads; problems are what we thread over."""
+    return _threadpools().limit(limits=1, user_api="blas")
 
 
 def _n_threads(n_jobs):
