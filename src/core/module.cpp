@@ -169,7 +169,7 @@ std::vector<Index> positive_rows(const Data& data, const std::int64_t* rows, Ind
 }
 
 Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers> B, bool intercept, double tol,
-              int max_iter, bool sifting) {
+              int max_iter, int newton_budget, bool sifting) {
     Data data;
     if (nb::isinstance<nb::tuple>(X)) {
         auto parts = nb::cast<nb::tuple>(X);
@@ -189,7 +189,7 @@ Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers>
     data.Cs = Cs.data(), data.n_Cs = static_cast<Index>(Cs.shape(0));
     if (B) data.regularizers = B->data(), data.dense_regularizer = B->ndim() == 3;
     data.intercept = intercept, data.sifting = sifting;
-    data.options.tol = tol, data.options.max_iter = max_iter;
+    data.options.tol = tol, data.options.max_iter = max_iter, data.options.newton_budget = newton_budget;
     return data;
 }
 
@@ -198,8 +198,9 @@ Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers>
 nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::optional<Indices> rows,
                      std::optional<Indices> starts, Indices label_of, std::optional<Regularizers> B,
                      Indices regularizer_of, std::optional<Array> start_theta, std::optional<Array> start_alpha,
-                     bool keep_alpha, bool intercept, double tol, int max_iter, bool sifting, int n_threads) {
-    const Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, sifting);
+                     bool keep_alpha, bool intercept, double tol, int max_iter, int newton_budget,
+                     bool sifting, int n_threads) {
+    const Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
     const std::size_t P = label_of.shape(0), K = data.n_Cs, d = data.d, n = data.n;
     auto coef = make_array<double>({P, K, d});
     auto intercepts = make_array<double>({P, K}), objective = make_array<double>({P, K}),
@@ -270,6 +271,6 @@ NB_MODULE(_core, m) {
     m.def("solve_many", &solve_many, nb::arg("X"), nb::arg("labels"), nb::arg("weights"), nb::arg("Cs"),
           nb::arg("rows").none(), nb::arg("starts").none(), nb::arg("label_of"), nb::arg("B").none(),
           nb::arg("regularizer_of"), nb::arg("start_theta").none(), nb::arg("start_alpha").none(),
-          nb::arg("keep_alpha"), nb::arg("intercept"), nb::arg("tol"), nb::arg("max_iter"), nb::arg("sifting"),
-          nb::arg("n_threads"));
+          nb::arg("keep_alpha"), nb::arg("intercept"), nb::arg("tol"), nb::arg("max_iter"), nb::arg("newton_budget"),
+          nb::arg("sifting"), nb::arg("n_threads"));
 }

@@ -87,6 +87,7 @@ struct Solution {
 struct Options {
     double tol = 1e-6;
     int max_iter = 1000;
+    int newton_budget = 200;  // past it the interior point is the cheaper bet
     std::function<void()> poll;  // throws when the user interrupts
 };
 

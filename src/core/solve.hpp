@@ -5,9 +5,6 @@
 
 namespace rm {
 
-// Newton has never needed more on a problem it can solve; past it the interior point is the cheaper bet.
-constexpr int kNewtonBudget = 200;
-
 // Solves from the start that `start` carries (empty: cold).
 template <class Rows>
 Solution solve_direct(const Problem<Rows>& problem, const Options& options, const Solution& start,
@@ -22,7 +19,7 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
         penalty = warm_alpha ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
     Solution best;
     Newton<Rows>(problem, options)
-        .run(std::move(theta), std::move(reference), penalty, std::min(options.max_iter, kNewtonBudget), best);
+        .run(std::move(theta), std::move(reference), penalty, std::min(options.max_iter, options.newton_budget), best);
     if (best.gap() > options.tol && best.n_iter < options.max_iter)
         InteriorPoint<Rows>(problem, options)
             .run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);

@@ -25,7 +25,6 @@ GROWTH = 2.5
 LARGEST_PENALTY = 1e10
 RESIDUAL_SHARE = 3.0  # an inner problem is solved when its residual no longer dominates complementarity
 SLOPE_REDUCTION = 0.1
-NEWTON_BUDGET = 200
 
 
 @dataclass
@@ -233,13 +232,13 @@ def interior_point(problem, tol, max_iter, best):
         s, xi = s + t * ds, xi + t * dxi
 
 
-def solve(problem, tol, max_iter, theta=None, alpha=None):
+def solve(problem, tol, max_iter, newton_budget, theta=None, alpha=None):
     """Newton first; the interior point where it stalls."""
     best = Solution()
     reference = np.full(len(problem.c), 0.5) if alpha is None else np.clip(alpha / problem.c, 0.0, 1.0)
     start = np.zeros(problem.A.shape[1]) if theta is None else theta
     penalty = COLD_PENALTY if alpha is None else WARM_PENALTY
-    newton(problem, start, reference, penalty, tol, min(max_iter, NEWTON_BUDGET), best)
+    newton(problem, start, reference, penalty, tol, min(max_iter, newton_budget), best)
     if best.gap > tol and best.n_iter < max_iter:
         interior_point(problem, tol, max_iter, best)
     return best
@@ -247,7 +246,7 @@ def solve(problem, tol, max_iter, theta=None, alpha=None):
 
 def solve_many(
     X, labels, weights, Cs, rows, starts, label_of, B, regularizer_of, start_theta, start_alpha,
-    keep_alpha, intercept, tol, max_iter, sifting, n_threads,
+    keep_alpha, intercept, tol, max_iter, newton_budget, sifting, n_threads,
 ):  # fmt: skip
     """Drop-in replacement of ``_core.solve_many`` (`sifting` and `n_threads` have no effect here)."""
     if isinstance(X, tuple):
@@ -278,7 +277,7 @@ def solve_many(
                 problem = Problem(A, y, C * weights[J], matrix, intercept)
             except linalg.LinAlgError:
                 raise ValueError("regularizer is not positive definite") from None
-            best = solve(problem, tol, max_iter, theta, alpha)
+            best = solve(problem, tol, max_iter, newton_budget, theta, alpha)
             coef[p, k] = best.theta[:d]
             intercepts[p, k] = best.theta[d] - mean @ best.theta[:d] if intercept else 0.0
             objective[p, k], dual[p, k], n_iter[p, k] = best.objective, best.dual_objective, best.n_iter

@@ -34,6 +34,10 @@ except ImportError:  # installed with RADIUSMARGIN_PURE_PYTHON=1
     _backend = _hinge_numpy
     COMPILED = False
 
+# Newton has never needed more steps on a problem it can solve; past them the interior point is the cheaper bet.
+NEWTON_BUDGET = 200
+BLAS_FROM = 48  # features from which the core leaves its Gram matrices to the BLAS
+
 
 def hinge_svm(
     X,
@@ -253,6 +257,7 @@ def hinge_svm_batch(
 def _solve(
     X, labels, weights, Cs, *, B=None, subsets=None, problems=None, start=(None, None), keep_alpha=False,
     fit_intercept=True, tol=1e-6, max_iter=1000, n_jobs=1, backend=None, sifting=True,
+    newton_budget=NEWTON_BUDGET,
 ):  # fmt: skip
     """Call the backend on validated arrays, with the Cs in increasing order."""
     check_positive("tol", tol)
@@ -273,7 +278,7 @@ def _solve(
         coef, intercept, alphas, objective, dual, n_iter = (backend or _backend).solve_many(
             X, labels, weights, Cs[order], flat, starts, np.ascontiguousarray(problems[:, 1]), B,
             np.ascontiguousarray(problems[:, 2]), theta, alpha, keep_alpha, bool(fit_intercept), float(tol),
-            int(max_iter), sifting, _n_threads(n_jobs),
+            int(max_iter), newton_budget, sifting, _n_threads(n_jobs),
         )  # fmt: skip
     back = np.argsort(order)
     objective, dual = objective[:, back], dual[:, back]
@@ -287,9 +292,6 @@ def _solve(
         converged=objective - dual <= tol * np.abs(objective),
         alpha=alphas[:, back] if keep_alpha else None,
     )
-
-
-BLAS_FROM = 48  # features from which the core leaves its Gram matrices to the BLAS
 
 
 @cache

@@ -1,0 +1,30 @@
+# What a newcomer types and what continuous integration runs. `make demo` and `make test` need only Python 3.11+, a C++
+# compiler and a package index: they make their own virtual environment.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*) $(shell find src/radiusmargin -name __init__.py)
+
+.PHONY: demo test lint bench clean
+
+$(STAMP): $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[experiments,test,dev]"
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 tests src
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/hinge.py
+
+clean:
+	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,405 @@
+"""The hinge solver against an oracle, its certificate, its invariances and its error messages."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from radiusmargin.solvers import ConvergenceWarning, hinge_svm, hinge_svm_batch, hinge_svm_path
+from radiusmargin.solvers import _hinge_numpy as twin
+from radiusmargin.solvers.hinge import COMPILED, _solve
+
+
+def overlapping(n=60, d=4, seed=0, shift=0.7):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return rng.normal(size=(n, d)) + shift * y[:, None] / np.sqrt(d), y
+
+
+def random_spd(d, seed=0):
+    A = np.random.default_rng(seed).normal(size=(d, d + 2))
+    return A @ A.T / d + 0.1 * np.eye(d)
+
+
+def objective(X, y, C, w, b, B=None, weight=None):
+    X = X.toarray() if sparse.issparse(X) else X
+    B = np.eye(X.shape[1]) if B is None else np.diag(B) if B.ndim == 1 else B
+    loss = np.maximum(0.0, 1.0 - y * (X @ w + b))
+    return 0.5 * w @ B @ w + C * (loss if weight is None else weight * loss).sum()
+
+
+def assert_certified(X, y, C, result, tol=1e-6, B=None, weight=None, fit_intercept=True):
+    """The gap is strict: recompute both objectives from (w, b) and from a feasible alpha."""
+    X = X.toarray() if sparse.issparse(X) else X
+    bound = C * (np.ones(len(y)) if weight is None else weight)
+    assert np.all(result.alpha >= 0)
+    assert np.all(result.alpha <= bound * (1 + 1e-12))
+    if fit_intercept:
+        assert abs(y @ result.alpha) <= 1e-9 * max(result.alpha.sum(), 1e-300)
+    primal = objective(X, y, C, result.coef, result.intercept, B, weight)
+    Bm = np.eye(X.shape[1]) if B is None else np.diag(B) if B.ndim == 1 else B
+    g = (X - X.mean(axis=0) if fit_intercept else X).T @ (y * result.alpha)
+    dual = result.alpha.sum() - 0.5 * g @ np.linalg.solve(Bm, g)
+    assert result.objective == pytest.approx(primal, rel=1e-7)
+    assert result.dual_objective == pytest.approx(dual, rel=1e-6)
+    assert result.objective >= result.dual_objective * (1 - 1e-12)
+    assert result.gap <= tol
+    assert result.converged
+
+
+def oracle(X, y, C, B=None, weight=None, fit_intercept=True):
+    cp = pytest.importorskip("cvxpy")
+    n, d = X.shape
+    w, b = cp.Variable(d), cp.Variable() if fit_intercept else 0.0
+    B = np.eye(d) if B is None else np.diag(B) if B.ndim == 1 else B
+    weight = np.ones(n) if weight is None else weight
+    loss = cp.pos(1 - cp.multiply(y, X @ w + b))
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(np.linalg.cholesky(B).T @ w) + C * weight @ loss))
+    return problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+
+
+BACKENDS = [pytest.param(None, id="compiled"), pytest.param(twin, id="numpy")] if COMPILED else [twin]
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("kind", ["identity", "diagonal", "dense"])
+def test_matches_the_oracle(kind, C, fit_intercept):
+    X, y = overlapping()
+    weight = np.random.default_rng(1).uniform(0, 2, len(y))
+    B = {"identity": None, "diagonal": np.array([0.5, 1.0, 2.0, 3.0]), "dense": random_spd(4)}[kind]
+    result = hinge_svm(X, y, C, B, weight, fit_intercept=fit_intercept, tol=1e-8)
+    assert_certified(X, y, C, result, 1e-8, B, weight, fit_intercept)
+    assert result.objective == pytest.approx(oracle(X, y, C, B, weight, fit_intercept), rel=1e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+def test_both_backends_reach_the_same_optimum(backend, C):
+    X, y = overlapping(80, 6, seed=3)
+    reference = hinge_svm(X, y, C, random_spd(6), tol=1e-9)
+    batch = _solve(
+        X, y[None], np.ones(80), np.array([C]), B=random_spd(6)[None], keep_alpha=True, tol=1e-7, backend=backend
+    )
+    assert batch.gap[0, 0] <= 1e-7
+    assert batch.objective[0, 0] == pytest.approx(reference.objective, rel=2e-7)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("form", ["dense", "wide", "sparse"])
+def test_interior_point_alone_converges(form, C, backend):
+    """The fallback must be able to finish by itself: leave Newton no steps."""
+    X, y = overlapping(150, 60 if form == "wide" else 5, seed=4)
+    X = sparse.csr_array(X) if form == "sparse" else X
+    optimum = hinge_svm(X, y, C, tol=1e-9).objective
+    batch = _solve(
+        X, y[None], np.ones(150), np.array([C]), keep_alpha=True, tol=1e-7, backend=backend, newton_budget=0
+    )
+    assert batch.gap[0, 0] <= 1e-7
+    assert batch.objective[0, 0] == pytest.approx(optimum, rel=2e-7)
+
+
+HARD = {
+    "separable": lambda: overlapping(60, 4, shift=12.0),
+    "duplicated rows": lambda: tuple(np.repeat(a, 5, axis=0) for a in overlapping(20, 4)),
+    "constant column": lambda: (np.insert(overlapping()[0], 2, 3.0, axis=1), overlapping()[1]),
+    "collinear": lambda: (overlapping()[0] @ np.ones((4, 7)), overlapping()[1]),
+    "fewer rows than features": lambda: overlapping(15, 40),
+    "one feature": lambda: overlapping(50, 1),
+    "imbalance": lambda: (overlapping(300, 3)[0], np.where(np.arange(300) < 3, 1.0, -1.0)),
+    "large features": lambda: (1e6 * overlapping()[0], overlapping()[1]),
+    "small features": lambda: (1e-6 * overlapping()[0], overlapping()[1]),
+    "mixed scales": lambda: (overlapping()[0] * [1e-6, 1.0, 1e3, 1e6], overlapping()[1]),
+    "far from the origin": lambda: (overlapping()[0] + 1e5, overlapping()[1]),
+    "two rows": lambda: (np.array([[0.0], [1.0]]), np.array([-1.0, 1.0])),
+    "identical rows": lambda: (np.zeros((6, 2)), overlapping(6, 2)[1]),
+}
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("case", HARD)
+def test_hard_inputs_converge_from_cold(case, C):
+    X, y = HARD[case]()
+    result = hinge_svm(X, y, C)
+    assert result.gap <= 1e-6
+    assert objective(X, y, C, result.coef, result.intercept) == pytest.approx(result.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "list", "csr", "csc", "int"])
+def test_every_layout_gives_the_same_answer(layout):
+    X, y = overlapping(90, 5, seed=2)
+    X = np.round(2 * X)
+    expected = hinge_svm(X, y, 0.3, tol=1e-9)
+    other = {
+        "C": lambda: np.ascontiguousarray(X),
+        "F": lambda: np.asfortranarray(X),
+        "strided": lambda: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+        "float32": lambda: X.astype(np.float32),
+        "list": lambda: X.tolist(),
+        "csr": lambda: sparse.csr_array(X),
+        "csc": lambda: sparse.csc_matrix(X),
+        "int": lambda: X.astype(int),
+    }[layout]()
+    result = hinge_svm(other, y, 0.3, tol=1e-9)
+    np.testing.assert_allclose(result.coef, expected.coef, atol=1e-4)
+    assert result.objective == pytest.approx(expected.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("B", [None, "diagonal", "dense"])
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_more_features_than_rows(form, B):
+    X, y = overlapping(20, 60, seed=5)
+    X[np.abs(X) < 0.8] = 0.0
+    B = None if B is None else np.linspace(0.5, 2, 60) if B == "diagonal" else random_spd(60)
+    result = hinge_svm(sparse.csr_array(X) if form == "sparse" else X, y, 1.0, B, tol=1e-8)
+    assert_certified(X, y, 1.0, result, 1e-8, B)
+    assert result.objective == pytest.approx(oracle(X, y, 1.0, B), rel=1e-6)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("d", [70, 5])
+def test_large_and_small_feature_counts_agree_with_sparse(form, d):
+    """d = 70 takes the BLAS path, d = 5 our own loops."""
+    X, y = overlapping(400, d, seed=6)
+    X[np.abs(X) < 0.5] = 0.0
+    result = hinge_svm(sparse.csr_array(X) if form == "sparse" else X, y, 0.5, tol=1e-8)
+    assert_certified(X, y, 0.5, result, 1e-8)
+
+
+@pytest.mark.parametrize("order", ["shuffled", "sorted by class", "column-major", "sparse", "weighted"])
+def test_sifting_agrees_with_the_direct_solve(order):
+    X, y = overlapping(4000, 3, seed=7)
+    weight = np.ones(4000)
+    if order == "sorted by class":
+        X, y = X[np.argsort(y)], np.sort(y)
+    if order == "weighted":
+        weight = np.random.default_rng(0).uniform(0, 3, 4000)
+    form = {"column-major": np.asfortranarray, "sparse": sparse.csr_array}.get(order, np.asarray)(X)
+    Cs = np.array([0.01, 1.0, 100.0])
+    sifted = _solve(form, y[None], weight, Cs, keep_alpha=True, tol=1e-7)
+    direct = _solve(form, y[None], weight, Cs, keep_alpha=True, tol=1e-7, sifting=False)
+    np.testing.assert_allclose(sifted.objective, direct.objective, rtol=2e-7)
+    for k, C in enumerate(Cs):
+        result = sifted[0, k]
+        assert objective(X, y, C, result.coef, result.intercept, weight=weight) == pytest.approx(
+            result.objective, rel=1e-9
+        )
+        assert abs(y @ result.alpha) <= 1e-9 * result.alpha.sum()
+        assert result.gap <= 1e-7
+
+
+problems = st.tuples(st.integers(0, 10_000), st.integers(4, 40), st.integers(1, 6), st.floats(-3, 3))
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems)
+def test_the_gap_is_never_negative_and_always_reached(spec):
+    seed, n, d, log_C = spec
+    X, y = overlapping(n, d, seed)
+    assert_certified(X, y, 10**log_C, hinge_svm(X, y, 10**log_C))
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems)
+def test_integer_weights_equal_repeated_rows(spec):
+    seed, n, d, log_C = spec
+    X, y = overlapping(n, d, seed)
+    weight = np.random.default_rng(seed).integers(0, 4, n)
+    weight[:2] = np.maximum(weight[:2], 1)  # both classes keep a row
+    repeated = np.repeat(np.arange(n), weight)
+    a = hinge_svm(X, y, 10**log_C, sample_weight=weight, tol=1e-9)
+    b = hinge_svm(X[repeated], y[repeated], 10**log_C, tol=1e-9)
+    assert a.objective == pytest.approx(b.objective, rel=1e-8)
+    np.testing.assert_allclose(a.coef, b.coef, atol=1e-3 * (1e-3 + np.abs(b.coef).max()))
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems, st.sampled_from([1e-3, 0.1, 7.0, 1e3]))
+def test_scaling_law(spec, factor):
+    """min over w of (cX, C) is that of (X, c^2 C) divided by c^2."""
+    seed, n, d, log_C = spec
+    X, y = overlapping(n, d, seed)
+    a = hinge_svm(factor * X, y, 10**log_C, tol=1e-9)
+    b = hinge_svm(X, y, factor**2 * 10**log_C, tol=1e-9)
+    assert a.objective * factor**2 == pytest.approx(b.objective, rel=1e-7)
+
+
+@settings(max_examples=25, deadline=None)
+@given(problems)
+def test_label_flip_permutation_and_translation(spec):
+    seed, n, d, log_C = spec
+    X, y = overlapping(n, d, seed)
+    rng = np.random.default_rng(seed)
+    order, shift = rng.permutation(n), rng.normal(size=d) * 10
+    base = hinge_svm(X, y, 10**log_C, tol=1e-9)
+    for other in (
+        hinge_svm(X, -y, 10**log_C, tol=1e-9),
+        hinge_svm(X[order], y[order], 10**log_C, tol=1e-9),
+        hinge_svm(X + shift, y, 10**log_C, tol=1e-9),
+    ):
+        assert other.objective == pytest.approx(base.objective, rel=1e-7)
+
+
+@settings(max_examples=25, deadline=None)
+@given(problems, st.booleans())
+def test_warm_start_gives_the_same_optimum(spec, as_tuple):
+    seed, n, d, log_C = spec
+    X, y = overlapping(n, d, seed)
+    B = random_spd(d, seed)
+    start = hinge_svm(X, y, 3 * 10**log_C)
+    init = (start.coef, start.intercept, start.alpha) if as_tuple else start
+    warm = hinge_svm(X, y, 10**log_C, B, init=init, tol=1e-8)
+    assert warm.objective == pytest.approx(hinge_svm(X, y, 10**log_C, B, tol=1e-8).objective, rel=1e-7)
+
+
+def test_warm_start_saves_steps():
+    X, y = overlapping(300, 8, seed=9)
+    cold = hinge_svm(X, y, 1.0)
+    assert hinge_svm(X, y, 1.0, init=cold).n_iter <= 2 < cold.n_iter
+
+
+def test_weight_zero_is_a_row_left_out():
+    X, y = overlapping()
+    weight = np.ones(60)
+    weight[10:20] = 0.0
+    X[15] = 1e9  # would ruin the fit if it were looked at
+    a, b = hinge_svm(X, y, 1.0, sample_weight=weight), hinge_svm(X[weight > 0], y[weight > 0], 1.0)
+    np.testing.assert_allclose(a.coef, b.coef, rtol=1e-10)
+    assert np.all(a.alpha[10:20] == 0)
+
+
+def test_path_keeps_the_order_of_its_Cs():
+    X, y = overlapping()
+    Cs = [10.0, 0.01, 1.0]
+    path = hinge_svm_path(X, y, Cs)
+    assert len(path) == 3
+    for k, C in enumerate(Cs):
+        assert_certified(X, y, C, path[k])
+        assert path[k].objective == pytest.approx(hinge_svm(X, y, C).objective, rel=2e-6)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, -1])
+def test_batch_equals_one_by_one(n_jobs):
+    X, y = overlapping(90, 5, seed=8)
+    labels = np.column_stack([y, np.where(X[:, 0] > 0, 1.0, -1.0)])
+    rows = [np.arange(0, 60), np.arange(30, 90), np.arange(0, 90, 2)]
+    rows[2] = np.sort(np.r_[rows[2], [1, 3, 5]])
+    matrices = np.stack([np.eye(5), random_spd(5)])
+    Cs = [0.1, 1.0]
+    batch = hinge_svm_batch(X, labels, Cs, rows=rows, regularizers=matrices, n_jobs=n_jobs, tol=1e-8)
+    assert batch.coef.shape == (12, 2, 5)
+    p = 0
+    for part in rows:
+        for label in labels.T:
+            for B in matrices:
+                for k, C in enumerate(Cs):
+                    single = hinge_svm(X[part], label[part], C, B, tol=1e-8)
+                    assert batch.objective[p, k] == pytest.approx(single.objective, rel=2e-8)
+                p += 1
+    assert batch.converged.all()
+
+
+def test_batch_refuses_a_subset_with_one_class():
+    X, y = overlapping()
+    with pytest.raises(ValueError, match=r"rows\[1\].*both classes"):
+        hinge_svm_batch(X, y, [1.0], rows=[np.arange(60), np.arange(0, 60, 2)])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"X": np.full((60, 4), np.nan)}, "NaN or infinity"),
+        ({"X": np.full((60, 4), np.inf)}, "NaN or infinity"),
+        ({"X": np.ones(60)}, "two-dimensional"),
+        ({"X": np.ones((60, 0))}, "at least one"),
+        ({"X": np.array([["a"] * 4] * 60)}, "numeric"),
+        ({"X": 1j * np.ones((60, 4))}, "numeric"),
+        ({"y": np.arange(60)}, r"only -1 and \+1"),
+        ({"y": np.array(["a"] * 60)}, r"only -1 and \+1"),
+        ({"y": np.ones(60)}, "both classes"),
+        ({"y": np.ones(59)}, "shape"),
+        ({"C": 0.0}, "C must be positive"),
+        ({"C": -1.0}, "C must be positive"),
+        ({"C": np.nan}, "C must be positive"),
+        ({"C": "1"}, "C must be positive"),
+        ({"sample_weight": -np.ones(60)}, "sample_weight"),
+        ({"sample_weight": np.full(60, np.nan)}, "sample_weight"),
+        ({"sample_weight": np.zeros(60)}, "both classes"),
+        ({"sample_weight": np.ones(3)}, "sample_weight must have shape"),
+        ({"regularizer": -np.ones(4)}, "positive definite"),
+        ({"regularizer": -np.eye(4)}, "positive definite"),
+        ({"regularizer": np.arange(16.0).reshape(4, 4)}, "symmetric"),
+        ({"regularizer": np.ones(3)}, "regularizer must have shape"),
+        ({"regularizer": np.full((4, 4), np.nan)}, "regularizer contains NaN"),
+        ({"tol": 0}, "tol must be positive"),
+        ({"max_iter": 0}, "max_iter must be positive"),
+        ({"init": (np.ones(3), 0.0, None)}, "coef must have shape"),
+        ({"init": (None, None, np.ones(3))}, "alpha must have shape"),
+        ({"init": (np.full(4, np.nan), 0.0, None)}, "NaN"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    X, y = overlapping()
+    with pytest.raises(ValueError, match=message):
+        hinge_svm(**({"X": X, "y": y} | change))
+
+
+def test_an_early_stop_says_so_and_keeps_its_true_gap():
+    X, y = overlapping(200, 10, seed=1)
+    with pytest.warns(ConvergenceWarning, match="relative gap of .* after 2 iterations"):
+        result = hinge_svm(X, y, 10.0, max_iter=2)
+    assert not result.converged
+    assert result.gap > 1e-6
+    assert objective(X, y, 10.0, result.coef, result.intercept) == pytest.approx(result.objective, rel=1e-9)
+
+
+def test_results_are_frozen():
+    X, y = overlapping()
+    with pytest.raises(AttributeError):
+        hinge_svm(X, y).gap = 0.0
+
+
+def test_inputs_are_left_alone():
+    X, y = overlapping()
+    before = X.copy(), y.copy()
+    hinge_svm(X, y, 1.0)
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(y, before[1])
+
+
+@pytest.mark.skipif(not COMPILED, reason="the NumPy twin is interruptible by nature")
+def test_ctrl_c_stops_a_long_solve():
+    script = textwrap.dedent("""
+        import numpy as np
+        from radiusmargin.solvers import hinge_svm_batch
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(20000, 150)); y = np.where(rng.random(20000) < 0.5, 1.0, -1.0)
+        print("ready", flush=True)
+        try:
+            hinge_svm_batch(X, y, np.logspace(-3, 5, 400), tol=1e-9, n_jobs=2)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=os.environ)
+    assert process.stdout.readline().strip() == "ready"
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert "interrupted" in out
+
+
+def test_no_warning_on_a_plain_solve():
+    X, y = overlapping()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hinge_svm(X, y)
