@@ -69,26 +69,29 @@ RM_CLONES void columns_gram(const double* A, Index ld, Index n, Index D, double*
     for (Index k = 0; k < D; ++k) std::fill(H + k * D + k, H + (k + 1) * D, 0.0);
     for (Index start = 0; start < n; start += kBlock) {
         const Index m = std::min(kBlock, n - start);
-        for (Index k = 0; k < D; k += 2) {
-            const double* a = A + k * ld + start;
-            const double* b = k + 1 < D ? a + ld : a;
-            for (Index l = k; l < D; l += 2) {
-                const double* u = A + l * ld + start;
-                const double* v = l + 1 < D ? u + ld : u;
-                double au = 0, av = 0, bu = 0, bv = 0;
-#pragma omp simd reduction(+ : au, av, bu, bv)
+        // Tiles of 4 x 4 columns: eight loads feed sixteen products. Past the last column a tile repeats it.
+        for (Index k = 0; k < D; k += 4) {
+            const double* u[4];
+            for (Index p = 0; p < 4; ++p) u[p] = A + std::min(k + p, D - 1) * ld + start;
+            for (Index l = k; l < D; l += 4) {
+                const double* v[4];
+                for (Index q = 0; q < 4; ++q) v[q] = A + std::min(l + q, D - 1) * ld + start;
+                const double *u0 = u[0], *u1 = u[1], *u2 = u[2], *u3 = u[3];
+                const double *v0 = v[0], *v1 = v[1], *v2 = v[2], *v3 = v[3];
+                double s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
+                double s20 = 0, s21 = 0, s22 = 0, s23 = 0, s30 = 0, s31 = 0, s32 = 0, s33 = 0;
+#pragma omp simd reduction(+ : s00, s01, s02, s03, s10, s11, s12, s13, s20, s21, s22, s23, s30, s31, s32, s33)
                 for (Index i = 0; i < m; ++i) {
-                    au += a[i] * u[i];
-                    av += a[i] * v[i];
-                    bu += b[i] * u[i];
-                    bv += b[i] * v[i];
+                    s00 += u0[i] * v0[i], s01 += u0[i] * v1[i], s02 += u0[i] * v2[i], s03 += u0[i] * v3[i];
+                    s10 += u1[i] * v0[i], s11 += u1[i] * v1[i], s12 += u1[i] * v2[i], s13 += u1[i] * v3[i];
+                    s20 += u2[i] * v0[i], s21 += u2[i] * v1[i], s22 += u2[i] * v2[i], s23 += u2[i] * v3[i];
+                    s30 += u3[i] * v0[i], s31 += u3[i] * v1[i], s32 += u3[i] * v2[i], s33 += u3[i] * v3[i];
                 }
-                H[k * D + l] += au;
-                if (l + 1 < D) H[k * D + l + 1] += av;
-                if (k + 1 < D) {
-                    if (l > k) H[(k + 1) * D + l] += bu;
-                    if (l + 1 < D) H[(k + 1) * D + l + 1] += bv;
-                }
+                const double sums[4][4] = {
+                    {s00, s01, s02, s03}, {s10, s11, s12, s13}, {s20, s21, s22, s23}, {s30, s31, s32, s33}};
+                for (Index p = 0; p < 4 && k + p < D; ++p)
+                    for (Index q = 0; q < 4 && l + q < D; ++q)
+                        if (l + q >= k + p) H[(k + p) * D + l + q] += sums[p][q];
             }
         }
     }

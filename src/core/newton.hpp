@@ -36,13 +36,13 @@ class Newton {
         for (int iteration = 0; iteration < max_iter;) {
             for (bool first = true;; first = false) {
                 const Split gap = evaluate();
-                if (gap.residual + gap.complementarity <= target * gap.objective) {
+                const double scale = std::abs(gap.objective);  // a reduced problem's may be negative
+                if (gap.residual + gap.complementarity <= target * scale) {
                     certify(problem_, theta_, ca_, best);
                     if (best.gap() <= options_.tol) return;
                     target *= 0.3;
                 }
-                if (!first && gap.residual <= kResidualShare *
-                                                  std::max(gap.complementarity, 0.1 * target * gap.objective))
+                if (!first && gap.residual <= kResidualShare * std::max(gap.complementarity, 0.1 * target * scale))
                     break;
                 if (iteration == max_iter) break;
                 if (options_.poll) options_.poll();

@@ -26,7 +26,7 @@ class Sifting {
         for (int round = 0; round < 12; ++round) {
             full_.margins(theta, z_);
             if (round == 0)
-                fix_far_rows(theta);
+                fix_far_rows();
             else if (finished(theta, best))
                 return true;
             else
@@ -57,7 +57,7 @@ class Sifting {
         for (auto& ci : c) ci *= scale;
         if (full_.intercept() && std::abs(std::accumulate(y.begin(), y.end(), 0.0)) > m - 20.0) return false;
         Options rough = options_;
-        rough.tol = std::max(options_.tol, 1e-2);
+        rough.tol = std::max(options_.tol, 3e-2);
         Solution start, sample;
         start.theta = theta;
         with_rows(full_.A, J, [&](const auto& rows) {
@@ -67,18 +67,31 @@ class Sifting {
         best.n_iter += sample.n_iter;
         theta = sample.theta;
         // The sample's margins are off by about this many units of their spread.
-        spread_ = 3.0 * std::sqrt(double(full_.D()) / m);
+        spread_ = 2.5 * std::sqrt(double(full_.D()) / m);
         return true;
     }
 
-    void fix_far_rows(const Vector&) {
+    void fix_far_rows() {
         double square = 0;
         for (double zi : z_) square += (1.0 - zi) * (1.0 - zi);
         width_ = spread_ * std::sqrt(square / n_) + 1e-3;
+        while (!free_rows_can_balance()) width_ *= 1.5;
         for (Index i = 0; i < n_; ++i) {
             role_[i] = z_[i] > width_ ? kUpper : z_[i] < -width_ ? kLower : kFree;
             if (role_[i] == kFree) free_.push_back(i);
         }
+    }
+    // y'alpha = 0 must stay within reach of the rows left free, with room to spare, or the intercept runs away.
+    bool free_rows_can_balance() const {
+        if (!full_.intercept()) return true;
+        double fixed = 0, up = 0, down = 0;
+        for (Index i = 0; i < n_; ++i) {
+            if (z_[i] > width_)
+                fixed += full_.y[i] * full_.c[i];
+            else if (z_[i] >= -width_)
+                (full_.y[i] > 0 ? up : down) += full_.c[i];
+        }
+        return fixed < 0.9 * down && -fixed < 0.9 * up;
     }
     void free_violators() {
         const double slack = 0.1 * width_;

@@ -52,9 +52,10 @@ def check_weights(sample_weight, n, y):
         if not (weights >= 0).all() or not np.isfinite(weights).all():
             raise ValueError("sample_weight must be finite and not negative.")
     if y is not None:
-        present = np.unique(y[weights > 0])
-        if len(present) < 2:
-            raise ValueError(f"y must contain both classes with positive weight, found only {present.tolist()}.")
+        total, balance = weights.sum(), weights @ y
+        if not abs(balance) < total:
+            found = np.unique(y[weights > 0]).tolist()
+            raise ValueError(f"y must contain both classes with positive weight, found only {found}.")
     return weights
 
 

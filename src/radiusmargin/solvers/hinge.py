@@ -280,17 +280,20 @@ def _solve(
             np.ascontiguousarray(problems[:, 2]), theta, alpha, keep_alpha, bool(fit_intercept), float(tol),
             int(max_iter), newton_budget, sifting, _n_threads(n_jobs),
         )  # fmt: skip
-    back = np.argsort(order)
-    objective, dual = objective[:, back], dual[:, back]
+    arrays = [coef, intercept, objective, dual, n_iter, alphas if keep_alpha else None]
+    if not np.array_equal(order, np.arange(len(Cs))):
+        back = np.argsort(order)
+        arrays = [a if a is None else a[:, back] for a in arrays]
+    coef, intercept, objective, dual, n_iter, alphas = arrays
     return HingeBatch(
         Cs=Cs,
-        coef=coef[:, back],
-        intercept=intercept[:, back],
+        coef=coef,
+        intercept=intercept,
         objective=objective,
         dual_objective=dual,
-        n_iter=n_iter[:, back],
+        n_iter=n_iter,
         converged=objective - dual <= tol * np.abs(objective),
-        alpha=alphas[:, back] if keep_alpha else None,
+        alpha=alphas,
     )
 
 

@@ -1,0 +1,95 @@
+"""What the benchmark scripts share: fair timing, data, and the Markdown they write."""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")  # before NumPy is loaded: every contender runs on one thread
+
+import platform  # noqa: E402
+import re  # noqa: E402
+import time  # noqa: E402
+import warnings  # noqa: E402
+from importlib.metadata import version  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+from radiusmargin import datasets  # noqa: E402
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+def interleaved(contenders, repeats=3, budget=2.0):
+    """Minimum seconds of each contender, run in turns so that a slow moment of the machine hits all of them.
+
+    `contenders` maps a name to a function; one that took longer than `budget` is not repeated.
+    """
+    best = {name: np.inf for name in contenders}
+    for _ in range(repeats):
+        for name, function in contenders.items():
+            if best[name] < np.inf and best[name] > budget:
+                continue
+            start = time.perf_counter()
+            function()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def seconds(function):
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value = function()
+    return time.perf_counter() - start, value
+
+
+def real_sets(names):
+    """(name, standardised X, labels -1/+1) for the data sets that RADIUSMARGIN_DATA holds."""
+    for name in names:
+        try:
+            task = datasets.load(name)
+        except datasets.DataError as error:
+            print(f"{name}: left out ({str(error).splitlines()[0]})")
+            continue
+        X = task.X.toarray() if hasattr(task.X, "toarray") else np.asarray(task.X, dtype=float)
+        spread = X.std(axis=0)
+        X = (X - X.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+        classes, counts = np.unique(task.y, return_counts=True)
+        yield name, np.ascontiguousarray(X), np.where(task.y == classes[np.argmax(counts)], 1.0, -1.0)
+
+
+def human(value):
+    if not np.isfinite(value):
+        return "—"
+    for limit, factor, unit in ((1e-3, 1e6, "µs"), (1.0, 1e3, "ms")):
+        if value < limit:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value:.3g} s"
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def provenance():
+    cpu = platform.processor() or platform.machine()
+    try:
+        cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text()).group(1)
+    except (OSError, AttributeError):
+        pass
+    names = ("radiusmargin", "scikit-learn", "numpy", "scipy")
+    return f"{cpu}, one thread; " + ", ".join(f"{name} {version(name)}" for name in names) + "."
+
+
+def write_section(name, text):
+    """Replace the section `name` of RESULTS.md, or append it."""
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    block = f"{begin}\n{text.strip()}\n{end}"
+    old = RESULTS.read_text() if RESULTS.exists() else "# Benchmark results\n"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    new = pattern.sub(lambda _: block, old) if pattern.search(old) else f"{old.rstrip()}\n\n{block}\n"
+    RESULTS.write_text(new)
+    print(f"wrote section {name!r} of {RESULTS.name}")
