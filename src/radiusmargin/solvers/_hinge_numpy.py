@@ -3,7 +3,9 @@
 It is the oracle of the core, and serves alone where the package was installed without a compiler. With theta = (w, b)
 and rows ``a_i = y_i [x_i, 1]`` the problem is ::
 
-    min  1/2 w'Bw + sum_i c_i max(0, z_i),      z = 1 - A theta.
+    min  1/2 w'Bw - q'w + constant + sum_i c_i max(0, z_i),      z = 1 - A theta,
+
+where q and the constant are zero unless a caller linearises something else into them.
 
 References
 ----------
@@ -36,6 +38,8 @@ class Problem:
     c: np.ndarray
     B: np.ndarray  # d x d
     intercept: bool
+    q: np.ndarray  # length D, zero at the intercept
+    constant: float = 0.0
 
     def __post_init__(self):
         self.B_factor = linalg.cho_factor(self.B, lower=True)
@@ -48,12 +52,14 @@ class Problem:
         return theta[:d], theta[d:]
 
     def objective(self, theta):
-        w, _ = self.split(theta)
-        return 0.5 * w @ self.B @ w + self.c @ np.maximum(1.0 - self.A @ theta, 0.0)
+        return self.smooth_part(theta) + self.c @ np.maximum(1.0 - self.A @ theta, 0.0)
+
+    def smooth_part(self, theta):
+        return 0.5 * theta @ self.B_padded @ theta - self.q @ theta + self.constant
 
     def dual_objective(self, alpha):
-        g, _ = self.split(self.A.T @ alpha)
-        return alpha.sum() - 0.5 * self.squared_dual_norm(g)
+        g, _ = self.split(self.A.T @ alpha + self.q)
+        return self.constant + alpha.sum() - 0.5 * self.squared_dual_norm(g)
 
     def squared_dual_norm(self, g):
         return g @ linalg.cho_solve(self.B_factor, g)
@@ -71,7 +77,7 @@ class Solution:
 
     @property
     def gap(self):
-        return (self.objective - self.dual_objective) / self.objective
+        return (self.objective - self.dual_objective) / abs(self.objective)
 
     def offer(self, problem, theta, alpha):
         alpha = balance(problem, alpha)
@@ -107,19 +113,18 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
         first = True
         while True:
             a = np.clip(reference + penalty * z, 0.0, 1.0)
-            gradient = problem.B_padded @ theta - A.T @ (c * a)
+            gradient = problem.B_padded @ theta - problem.q - A.T @ (c * a)
             # P - D = 1/2 |Bw - g|^2_{B^-1} + sum c (max(z, 0) - a z): the inner problem's part and the multipliers'.
             gw, gb = problem.split(gradient)
             residual = 0.5 * problem.squared_dual_norm(gw) + np.abs(gb).sum()
             complementarity = c @ (np.maximum(z, 0.0) - a * z)
-            w, _ = problem.split(theta)
-            objective = 0.5 * w @ problem.B @ w + c @ np.maximum(z, 0.0)
-            if residual + complementarity <= target * objective:
+            scale = abs(problem.smooth_part(theta) + c @ np.maximum(z, 0.0))
+            if residual + complementarity <= target * scale:
                 best.offer(problem, theta, c * a)
                 if best.gap <= tol:
                     return
                 target *= 0.3
-            if not first and residual <= RESIDUAL_SHARE * max(complementarity, 0.1 * target * objective):
+            if not first and residual <= RESIDUAL_SHARE * max(complementarity, 0.1 * target * scale):
                 break
             if best.n_iter >= max_iter:
                 best.offer(problem, theta, c * a)
@@ -152,7 +157,8 @@ def _newton_direction(problem, gradient, a, penalty):
 
 def _line_search(problem, theta, step, gradient, reference, penalty, z, dz):
     """Root of the slope along `step`, monotone and piecewise linear: unit step, bracket, Illinois."""
-    linear, quadratic = theta @ problem.B_padded @ step, step @ problem.B_padded @ step
+    linear = (problem.B_padded @ theta - problem.q) @ step
+    quadratic = step @ problem.B_padded @ step
 
     def slope(t):
         a = np.clip(reference + penalty * (z + t * dz), 0.0, 1.0)
@@ -197,7 +203,7 @@ def interior_point(problem, tol, max_iter, best):
             return
         best.n_iter += 1
         primal = A @ theta + xi - s - 1.0
-        dual = problem.B_padded @ theta - A.T @ alpha
+        dual = problem.B_padded @ theta - problem.q - A.T @ alpha
         mu = (s @ alpha + xi @ beta) / (2 * n)
         scaling = 1.0 / (xi / beta + s / alpha)
         if not (mu > 0.0 and np.isfinite(scaling).all()):
@@ -246,7 +252,7 @@ def solve(problem, tol, max_iter, newton_budget, theta=None, alpha=None):
 
 def solve_many(
     X, labels, weights, Cs, rows, starts, label_of, B, regularizer_of, start_theta, start_alpha,
-    keep_alpha, intercept, tol, max_iter, newton_budget, sifting, n_threads,
+    linear, constant, keep_alpha, intercept, tol, max_iter, newton_budget, sifting, n_threads,
 ):  # fmt: skip
     """Drop-in replacement of ``_core.solve_many`` (`sifting` and `n_threads` have no effect here)."""
     if isinstance(X, tuple):
@@ -269,12 +275,16 @@ def solve_many(
         if intercept:
             A = np.column_stack([A, y])
         matrix = _as_matrix(B, regularizer_of[p], d)
-        theta, alpha = start_theta, None if start_alpha is None else start_alpha[J]
+        theta = None if start_theta is None else start_theta[p]
+        alpha = None if start_alpha is None else start_alpha[p, J]
+        q = np.zeros(d + intercept)
+        if linear is not None:
+            q[:d] = linear
         if theta is not None and intercept:
             theta = np.append(theta[:d], theta[d] + mean @ theta[:d])
         for k, C in enumerate(Cs):
             try:
-                problem = Problem(A, y, C * weights[J], matrix, intercept)
+                problem = Problem(A, y, C * weights[J], matrix, intercept, q, constant)
             except linalg.LinAlgError:
                 raise ValueError("regularizer is not positive definite") from None
             best = solve(problem, tol, max_iter, newton_budget, theta, alpha)

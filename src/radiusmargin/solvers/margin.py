@@ -1,0 +1,189 @@
+"""What the conic margin machines share: weighted rows in good units, and points made exactly feasible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .conic import ConicProgram
+from .result import Result
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MarginResult(Result):
+    """Solution of a soft-margin problem.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d,)
+        The separator ``w``, in the user's units.
+    intercept : float
+        The offset ``b``.
+    alpha : ndarray of shape (n,)
+        Multipliers of the margin constraints, dual feasible; zero for rows of weight zero.
+    """
+
+    coef: np.ndarray
+    intercept: float
+    alpha: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginData:
+    """The rows that count, with every feature mapped to [-1, 1]: ``X = (Z + offset) * scale + centre``.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (m, d)
+        Scaled rows of positive weight.
+    y : ndarray of shape (m,)
+        Their labels, -1 or +1.
+    c : ndarray of shape (m,)
+        Their costs ``C * sample_weight``.
+    scale : ndarray of shape (d,)
+        Half range of each feature, or its modulus where it is constant.
+    centre, offset : ndarray of shape (d,)
+        The midrange: of no account where there is an intercept (`centre`), else part of the rows (`offset`).
+    rows : ndarray of shape (m,)
+        Where the rows stand among the user's.
+    n : int
+        How many rows the user has.
+    fit_intercept : bool
+        Whether ``b`` is free, hence whether the dual is balanced (``y @ alpha == 0``).
+    """
+
+    Z: np.ndarray
+    y: np.ndarray
+    c: np.ndarray
+    scale: np.ndarray
+    centre: np.ndarray
+    offset: np.ndarray
+    rows: np.ndarray
+    n: int
+    fit_intercept: bool
+
+    def outputs(self, w: np.ndarray) -> np.ndarray:
+        """``(Z + offset) w``, the outputs but for b."""
+        return self.Z @ w + self.offset @ w
+
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        """``(Z + offset)' theta``."""
+        return self.Z.T @ theta + self.offset * theta.sum()
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Values by kept row, with zeros in the places of the rows left out."""
+        full = np.zeros(self.n)
+        full[self.rows] = values
+        return full
+
+    def user_units(self, w: np.ndarray, b: float) -> dict[str, np.ndarray | float]:
+        """``coef`` and ``intercept`` for the user's X, from those for ``Z + offset``."""
+        coef = w / self.scale
+        return {"coef": coef, "intercept": float(b - coef @ self.centre)}
+
+
+def prepare(
+    X: np.ndarray, y: np.ndarray, C: float, sample_weight: np.ndarray | None, fit_intercept: bool
+) -> MarginData:
+    """Drop the rows of weight zero and bring the features to a common scale.
+
+    >>> data = prepare([[0.0], [9.0], [4.0]], [-1, 1, 1], 2.0, [1.0, 0.0, 3.0], True)
+    >>> data.Z.ravel(), data.c, data.scale, data.centre
+    (array([-1.,  1.]), array([2., 6.]), array([2.]), array([2.]))
+    """
+    X, y = np.asarray(X, float), np.asarray(y, float)
+    check_range("C", C, positive=True)
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    if not (np.isfinite(weight).all() and (weight >= 0.0).all() and weight.any()):
+        raise ValueError("sample_weight must be finite and non-negative, with a positive entry")
+    rows = np.flatnonzero(weight > 0.0)
+    X, y, c = X[rows], y[rows], C * weight[rows]
+    half, middle = np.ptp(X, axis=0) / 2, X.min(axis=0) + np.ptp(X, axis=0) / 2
+    scale = np.where(half > 0.0, half, np.where(middle != 0.0, np.abs(middle), 1.0))
+    Z, nothing = (X - middle) / scale, np.zeros(X.shape[1])
+    centre, offset = (middle, nothing) if fit_intercept else (nothing, middle / scale)
+    return MarginData(Z, y, c, scale, centre, offset, rows, len(weight), fit_intercept)
+
+
+def gradient_program(data: MarginData, root: np.ndarray, **sizes: int) -> ConicProgram:
+    """A dual's frame: ``alpha >= 0``, balanced, and ``g = root * sum_i alpha_i y_i (Z_i + offset)``.
+
+    The multiplier of "w" is ``-w / root``. Rows far from the origin, which matter without an intercept, would
+    make the matrix ill-conditioned: what they share enters by one more variable, ``y'alpha``.
+    """
+    y, length = data.y, max(1.0, np.abs(data.offset).max())
+    common = {} if data.fit_intercept else {"common": 1}
+    program = ConicProgram(alpha=len(y), g=len(root), **common, **sizes)
+    shift = {name: (root * data.offset / length)[:, None] for name in common}
+    program.zero("w", {"g": -1.0, "alpha": (data.Z * root * y[:, None]).T} | shift)
+    program.zero("b", {"alpha": length * y[None, :]} | dict.fromkeys(common, -1.0))
+    program.nonnegative("alpha", {"alpha": 1.0})
+    return program
+
+
+def check_range(name: str, value: float, *, positive: bool = False, infinite: bool = False) -> None:
+    """Raise a ValueError that names the parameter, its value and its range."""
+    finite = np.isfinite(value) or (infinite and value == np.inf)
+    if not (finite and (value > 0.0 if positive else value >= 0.0)):
+        interval = f"{'(' if positive else '['}0, inf{']' if infinite else ')'}"
+        raise ValueError(f"{name} must be in {interval}, got {value!r}")
+
+
+def hinge(margins: np.ndarray, c: np.ndarray) -> float:
+    """``sum_i c_i max(0, 1 - y_i f_i)`` for the margins ``y_i f_i``."""
+    return float(c @ np.maximum(0.0, 1.0 - margins))
+
+
+def weighted_norm(w: np.ndarray, mu: np.ndarray) -> float:
+    """``sum_k w_k^2 / mu_k``, where ``0 / 0 = 0``; infinite where a feature without weight is used."""
+    if np.any(w[mu == 0.0]):
+        return np.inf
+    return float(np.divide(w**2, mu, out=np.zeros_like(w), where=mu > 0.0).sum())
+
+
+def best_intercept(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
+    """The ``b`` that minimises ``sum_i c_i hinge(y_i (u_i + b))``, the middle one where it is an interval.
+
+    The slope in b starts at ``-sum_{y=+1} c_i`` and grows by ``c_i`` at each kink ``b = y_i - u_i``.
+
+    >>> best_intercept(np.array([-1.0, 2.0, 3.0]), np.array([-1.0, 1.0, 1.0]), np.ones(3))
+    -0.5
+    """
+    kinks = y - u
+    order = np.argsort(kinks)
+    kinks, slope = kinks[order], np.cumsum(c[order])
+    level, slack = c[y > 0].sum(), 1e-12 * slope[-1]
+    left = min(np.searchsorted(slope, level - slack), kinks.size - 1)
+    right = min(np.searchsorted(slope, level + slack, side="right"), kinks.size - 1)
+    if level <= slack:  # no positive row: everything left of the first kink is optimal
+        return float(kinks[0])
+    return float(kinks[left] + kinks[right]) / 2
+
+
+def balanced(theta: np.ndarray, fit_intercept: bool) -> np.ndarray:
+    """Shrink the heavier sign of `theta` so that it sums to zero; it stays within any box around zero.
+
+    >>> balanced(np.array([3.0, -1.0, -1.0]), True)
+    array([ 2., -1., -1.])
+    """
+    if not fit_intercept:
+        return theta
+    positive, negative = theta[theta > 0].sum(), -theta[theta < 0].sum()
+    lighter = min(positive, negative)
+    if lighter <= 0.0:
+        return np.zeros_like(theta)
+    return np.where(theta > 0, theta * (lighter / positive), theta * (lighter / negative))
+
+
+def scalings(c: np.ndarray, stiffness: float) -> list[tuple[float, float, float]]:
+    """Ways to pose a dual, to be tried in turn: unit of the multipliers, cap of costs, guard of margins.
+
+    Multipliers are of the size of the costs where the classes overlap, and of the `stiffness` of the norm
+    where they do not (``1/sigma^2`` for ``1/2 |w|^2`` and rows of size sigma). The last way is for separable
+    data with a cost so large that rounding of a zero loss would drown the norm: the costs are capped (a
+    smaller box holds dual feasible points only) and margins of ``1 + guard`` are asked for, so that the loss
+    of the point found is exactly zero.
+    """
+    units = sorted([c.mean(), stiffness])
+    return [(unit, np.inf, 0.0) for unit in units] + [(stiffness, 1e3, 1e-8)]

@@ -1,0 +1,143 @@
+"""What eliminating the metric M leaves behind: a (smoothed) nuclear norm, its derivatives, its metric and its dual.
+
+For a scatter T, weights W (one column per problem that shares M) and a smoothing eta >= 0, minimising over M ::
+
+    1/2 tr(M^{-1} Q) + rho tr(MT)      or      1/2 tr(M^{-1} Q)  s.t.  tr(MT) <= kappa,        Q = WW' + eta I
+
+gives ``sqrt(2 rho) N(W)`` or ``N(W)^2 / (2 kappa)`` with ``N(W) = tr (T^{1/2} Q T^{1/2})^{1/2}``, the nuclear norm of
+``T^{1/2} [W, sqrt(eta) I]``. Everything below is in the coordinates ``V = T^{1/2} W``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """Eq. 11 of the paper, ``tr(MT) <= kappa``: the norm enters as ``N^2 / (2 kappa)``."""
+
+    kappa: float
+
+    def value(self, N):
+        return N**2 / (2 * self.kappa)
+
+    def slope(self, N):
+        return N / self.kappa
+
+    def curvature(self, N):
+        return 1 / self.kappa
+
+
+@dataclass(frozen=True)
+class Penalised:
+    """Eq. 12 of the paper, ``rho tr(MT)`` in the objective: the norm enters as ``sqrt(2 rho) N``."""
+
+    rho: float
+
+    def value(self, N):
+        return np.sqrt(2 * self.rho) * N
+
+    def slope(self, N):
+        return np.sqrt(2 * self.rho)
+
+    def curvature(self, N):
+        """Of the parabola N^2 / (2 kappa) + rho kappa that touches from above: a bare Newton step has none."""
+        return np.sqrt(2 * self.rho) / N
+
+
+class MetricNorm:
+    """The function N for one T and eta, evaluated and differentiated through one eigendecomposition at a time."""
+
+    def __init__(self, T, eta=0.0):
+        values, vectors = np.linalg.eigh(T)
+        if values[0] <= 0:
+            raise ValueError("T is not positive definite.")
+        self.T, self.eta = T, eta
+        self.root = (vectors * np.sqrt(values)) @ vectors.T
+        self.inverse_root = (vectors / np.sqrt(values)) @ vectors.T
+        self.sqrt_trace = np.sqrt(values).sum()
+
+    def with_eta(self, eta):
+        other = object.__new__(MetricNorm)
+        other.__dict__.update(self.__dict__, eta=eta)
+        return other
+
+    def at(self, W):
+        return NormPoint(self, W)
+
+    def value(self, W):
+        V = self.root @ W
+        if self.eta == 0.0:
+            return np.linalg.svd(V, compute_uv=False).sum()
+        return np.sqrt(np.linalg.eigvalsh(V @ V.T + self.eta * self.T).clip(0)).sum()
+
+    def dual_value(self, form, alpha_sum, G):
+        """(D, scale): the best dual value along the ray of the multipliers, and the factor that makes them feasible.
+
+        `G` has the columns ``sum_i alpha_i y_i x_i``. See section 4 of the mathematics page.
+        """
+        spectral = np.linalg.norm(self.inverse_root @ G, 2)
+        if isinstance(form, Penalised):
+            t = form.slope(None)
+            scale = min(1.0, t / spectral) if spectral > 0 else 1.0
+            return scale * alpha_sum + self._smoothing(scale * G, t), scale
+        if self.eta == 0.0:
+            scale = min(1.0, alpha_sum / (form.kappa * spectral**2)) if spectral > 0 else 1.0
+            return scale * alpha_sum - form.kappa / 2 * (scale * spectral) ** 2, scale
+
+        def negative(t):
+            return form.kappa * t**2 / 2 - self._smoothing(G, t)
+
+        # Without G the maximiser is sqrt(eta) tr(T^{1/2}) / kappa; with it, at most that plus the norm of G.
+        upper = spectral + np.sqrt(self.eta) * self.sqrt_trace / form.kappa
+        found = minimize_scalar(negative, bounds=(spectral, upper), method="bounded", options={"xatol": 1e-10 * upper})
+        return alpha_sum - min(found.fun, negative(max(spectral, 1e-300))), 1.0
+
+    def _smoothing(self, G, t):
+        """sqrt(eta) t tr (T - GG'/t^2)^{1/2}."""
+        if self.eta == 0.0:
+            return 0.0
+        return np.sqrt(self.eta) * t * np.sqrt(np.linalg.eigvalsh(self.T - G @ G.T / t**2).clip(0)).sum()
+
+
+class NormPoint:
+    """N at one W: value, gradient, Hessian blocks and the optimal metric."""
+
+    def __init__(self, norm, W):
+        self.norm = norm
+        V = norm.root @ W
+        # Singular values, not eigenvalues of VV' + eta T: half the digits would be lost as eta goes to zero.
+        wide = V if norm.eta == 0.0 else np.hstack([V, np.sqrt(norm.eta) * norm.root])
+        self.vectors, roots, _ = np.linalg.svd(wide, full_matrices=True)
+        self.roots = np.zeros(len(V))
+        self.roots[: len(roots)] = roots
+        self.value = roots.sum()
+        self.rotated = self.vectors.T @ V
+        self.safe = np.maximum(self.roots, 1e-14 * max(self.roots[0], 1e-300))
+
+    def gradient(self, k):
+        """dN/dw_k = T^{1/2} Q~^{-1/2} v_k."""
+        return self.norm.root @ (self.vectors @ (self.rotated[:, k] / self.safe))
+
+    def hessian(self, k):
+        """d2N/dw_k2, from the divided differences of x^{-1/2} at the eigenvalues (Daleckii and Krein)."""
+        r, a = self.safe, self.rotated[:, k]
+        F = -1.0 / (np.outer(r, r) * (r[:, None] + r))
+        H = F * np.outer(a, a)
+        H[np.diag_indices_from(H)] += 1 / r + F @ a**2
+        basis = self.norm.root @ self.vectors
+        return basis @ H @ basis.T
+
+    def metric(self, form):
+        """M = c T^{-1/2} Q~^{1/2} T^{-1/2}: the geometric mean of T^{-1} and Q, scaled."""
+        half = self.norm.inverse_root @ self.vectors
+        slope = form.slope(self.value)
+        return (half * self.roots) @ half.T / slope if slope > 0 else np.zeros_like(self.norm.T)
+
+    def inverse_metric(self, form):
+        half = self.norm.root @ self.vectors
+        return (half / self.safe) @ half.T * form.slope(self.value)

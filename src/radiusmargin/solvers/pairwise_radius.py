@@ -1,0 +1,232 @@
+"""R-SVM+ and R-SVM_mu+ (Do & Kalousis, ICML 2013): the largest distance of two points as a radius."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .conic import ConicSolution, ConicSolverError
+from .far_pairs import extreme_pairs, far_pairs, squared_differences
+from .margin import MarginResult, check_range, prepare
+from .pairwise_models import Dual, Model, MuPlus, Plus, Primal
+from .result import relative_gap
+
+PAIRS_PER_ROUND = 20  # a round costs as much with 20 more pairs, and there are half as many
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairwiseResult(MarginResult):
+    """Solution of a model with constraints on pairs of rows.
+
+    Attributes
+    ----------
+    radius : float
+        The radius term ``r``: half the largest squared distance of two rows, in the learned scaling.
+    pairs : ndarray of shape (m, 2)
+        The pairs that were generated, as rows of X.
+    eta : ndarray of shape (m,)
+        Their multipliers, which sum to ``lam``; with `alpha` they are the dual point.
+    n_rounds : int
+        Rounds of constraint generation; `n_iter` counts the interior-point steps of all of them.
+    """
+
+    radius: float
+    pairs: np.ndarray = field(repr=False)
+    eta: np.ndarray = field(repr=False)
+    n_rounds: int
+
+    @property
+    def active_pairs(self) -> np.ndarray:
+        """The pairs that carry the radius: those with a multiplier."""
+        return self.pairs[self.eta > 1e-6 * self.eta.max(initial=0.0)]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RSVMMuPlusResult(PairwiseResult):
+    """Solution of R-SVM_mu+.
+
+    Attributes
+    ----------
+    mu : ndarray of shape (d,)
+        Weights of the features, on the simplex: the model is the SVM on ``X * sqrt(mu)``.
+    """
+
+    mu: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RSVMPlusResult(PairwiseResult):
+    """Solution of R-SVM+.
+
+    Attributes
+    ----------
+    metric : ndarray of shape (d,)
+        ``1 / (1 + q_k(eta))``: the model is the SVM on ``X * sqrt(metric)``. (The scaling whose radius the
+        model measures is ``X * coef``.)
+    """
+
+    metric: np.ndarray
+
+
+def rsvm_mu_plus(
+    X: np.ndarray,
+    y: np.ndarray,
+    C: float = 1.0,
+    lam: float = 1.0,
+    *,
+    sample_weight: np.ndarray | None = None,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    max_rounds: int = 200,
+) -> RSVMMuPlusResult:
+    """Solve R-SVM_mu+: weights of the features, with the largest distance as a penalty.
+
+    ``min 1/2 sum_k w_k^2 / mu_k + lam r + sum_i c_i hinge_i`` over the simplex of `mu`, where
+    ``r = 1/2 max_ij sum_k mu_k d2_ijk`` and ``c_i = C sample_weight_i`` (``methods.md`` 5.1); by the dual
+    (5.2) ``max sum(alpha) - 1/2 max_k [g_k^2 - q_k(eta)]``, ``sum(eta) = lam``, where
+    ``q_k(eta) = sum_ij eta_ij d2_ijk``, with pairs generated as they are violated.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows.
+    y : ndarray of shape (n,)
+        Labels, -1 or +1.
+    C : float
+        Cost of the hinge loss, positive.
+    lam : float
+        Cost of the radius, non-negative.
+    sample_weight : ndarray of shape (n,), optional
+        Weights of the losses; a row of weight zero is left out, of the pairs too.
+    fit_intercept : bool
+        Whether ``b`` is free, or zero.
+    tol : float
+        Relative duality gap to reach, of the problem with all pairs.
+    max_iter : int
+        Interior-point iterations per round.
+    max_rounds : int
+        Rounds of constraint generation.
+
+    Returns
+    -------
+    RSVMMuPlusResult
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0, 9.0], [-1.0, -9.0], [1.0, 9.0], [1.0, -9.0]])
+    >>> result = rsvm_mu_plus(X, np.array([-1, -1, 1, 1]), C=10.0, lam=0.1)
+    >>> result.mu.round(6), round(result.radius, 6)
+    (array([1., 0.]), 2.0)
+    """
+    check_range("lam", lam)
+    model = MuPlus(prepare(X, y, C, sample_weight, fit_intercept), lam)
+    found, scaling = _generate(model, tol, max_iter, max_rounds)
+    return RSVMMuPlusResult(**found, mu=scaling * model.a)
+
+
+def rsvm_plus(
+    X: np.ndarray,
+    y: np.ndarray,
+    C: float = 1.0,
+    lam: float = 1.0,
+    *,
+    sample_weight: np.ndarray | None = None,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    max_rounds: int = 200,
+) -> RSVMPlusResult:
+    """Solve R-SVM+: the separator itself scales the features, with the largest distance as a penalty.
+
+    ``min 1/2 |w|^2 + lam r + sum_i c_i hinge_i``, ``r = 1/2 max_ij sum_k w_k^2 d2_ijk`` (``methods.md`` 6.1);
+    by the dual (6.3) ``max sum(alpha) - 1/2 sum_k g_k^2 / (1 + q_k(eta))``, ``sum(eta) = lam``. The
+    parameters are those of `rsvm_mu_plus`.
+
+    Returns
+    -------
+    RSVMPlusResult
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [1.0]])
+    >>> result = rsvm_plus(X, np.array([-1, 1]), C=10.0, lam=0.25)
+    >>> result.coef.round(6), result.metric.round(6), result.active_pairs
+    (array([1.]), array([0.5]), array([[0, 1]]))
+    """
+    check_range("lam", lam)
+    model = Plus(prepare(X, y, C, sample_weight, fit_intercept), lam)
+    found, _ = _generate(model, tol, max_iter, max_rounds)
+    d2 = squared_differences(np.asarray(X, float), found["pairs"])
+    return RSVMPlusResult(**found, metric=1.0 / (1.0 + found["eta"] @ d2))
+
+
+def _generate(model: Model, tol: float, max_iter: int, max_rounds: int) -> tuple[dict, np.ndarray]:
+    """Solve with the pairs found so far and add those that the solution violates, until the gap is closed."""
+    pairs, ways = _first_pairs(model), iter(model.ways())
+    way, primal, dual, failures, n_iter, n_rounds = next(ways), None, None, [], 0, 0
+    while way is not None and n_rounds < max_rounds:
+        n_rounds += 1
+        try:
+            solution, point, certificate = _round(model, pairs, way, tol, max_iter)
+        except ConicSolverError as failure:
+            failures.append(str(failure))
+            way = next(ways, None)
+            continue
+        n_iter += solution.n_iter
+        point, violated = _complete(model, point)
+        primal = point if primal is None or point.objective < primal.objective else primal
+        dual = certificate if dual is None or certificate.objective > dual.objective else dual
+        if relative_gap(primal.objective, dual.objective) <= tol:
+            break
+        if relative_gap(point.lower, certificate.objective) > tol or not len(violated):
+            way = next(ways, None)  # the solver was not exact enough: pose the problem in other units
+        pairs = np.concatenate([pairs, violated])
+    if primal is None:
+        raise ConicSolverError(f"no scaling of the problem was solved: {'; '.join(failures)}")
+    return _report(model, primal, dual, pairs, tol) | {"n_iter": n_iter, "n_rounds": n_rounds}, primal.scaling
+
+
+def _first_pairs(model: Model) -> np.ndarray:
+    """The extremes of the largest features, and the farthest pairs where all features weigh the same."""
+    Z, largest = model.Z, np.argsort(-model.data.scale, kind="stable")[: 2 * PAIRS_PER_ROUND]
+    pairs = extreme_pairs(Z[:, largest])
+    far, _ = far_pairs(Z, squared_differences(Z, pairs).sum(axis=1).max(), PAIRS_PER_ROUND)
+    return np.concatenate([pairs, far])
+
+
+def _round(
+    model: Model, pairs: np.ndarray, way: tuple[float, ...], tol: float, max_iter: int
+) -> tuple[ConicSolution, Primal, Dual]:
+    """Solve on these pairs; the better point of the primal, but for the other pairs, and that of the dual."""
+    unit, cap, *others = way
+    d2, c = squared_differences(model.Z, pairs), np.minimum(model.c / unit, cap)
+    solution, w, scaling = model.solve(d2, c, max_iter, unit, *others)
+    dual = model.dual(solution, d2, unit, c)
+    point = min(model.points(w, scaling, dual, d2), key=lambda point: point.lower)
+    exact = relative_gap(point.lower, dual.objective) <= tol
+    return solution, point, dual if exact else model.improved(dual, d2)
+
+
+def _complete(model: Model, point: Primal) -> tuple[Primal, np.ndarray]:
+    """The point with the radius of all pairs, and the pairs that are farther apart than those known."""
+    violated, distances = far_pairs(model.Z * np.sqrt(point.scaling), 2 * point.radius, PAIRS_PER_ROUND)
+    radius = max(point.radius, distances.max(initial=0.0) / 2)
+    objective = point.lower + model.lam * (radius - point.radius)
+    return replace(point, objective=objective, radius=radius), violated
+
+
+def _report(model: Model, primal: Primal, dual: Dual, pairs: np.ndarray, tol: float) -> dict:
+    """The fields of a result, in the user's units."""
+    data = model.data
+    return dict(
+        **data.user_units(primal.w, primal.b),
+        objective=float(primal.objective),
+        dual_objective=float(min(primal.objective, dual.objective)),
+        converged=relative_gap(primal.objective, dual.objective) <= tol,
+        alpha=data.spread(dual.alpha),
+        radius=float(primal.radius),
+        pairs=data.rows[pairs],
+        eta=np.pad(dual.eta, (0, len(pairs) - len(dual.eta))),
+    )
