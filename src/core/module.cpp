@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "sifting.hpp"
@@ -95,8 +96,10 @@ void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, c
         if constexpr (!std::is_same_v<Rows, Columns>)
             if (data.sifting && !data.linear && rows.n() >= kSiftingRatio * rows.D()) done = Sifting<Rows>(problem, options).run(start, best);
         if (!done) {
+            Options rest = options;
+            rest.max_iter = std::max(1, options.max_iter - best.n_iter);
             const int spent = best.n_iter;
-            best = solve_direct(problem, options, start);
+            best = solve_direct(problem, rest, start);
             best.n_iter += spent;
         }
         double shift = 0;
@@ -118,11 +121,17 @@ void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, c
 
 Vector centre(const Data& data, const std::vector<Index>& J) {
     Vector mean(data.d, 0.0);
-    if (!data.intercept || data.dense == nullptr || J.empty()) return mean;
+    if (!data.intercept || J.empty()) return mean;
     // Any point near the middle serves; a sample of the rows is as good as all of them.
     const Index m = static_cast<Index>(J.size()), step = std::max<Index>(1, m / 20000), count = (m + step - 1) / step;
-    for (Index j = 0; j < m; j += step)
-        for (Index k = 0; k < data.d; ++k) mean[k] += data.dense[J[j] * data.row_stride + k * data.column_stride];
+    for (Index j = 0; j < m; j += step) {
+        if (data.dense != nullptr)
+            for (Index k = 0; k < data.d; ++k)
+                mean[k] += data.dense[J[j] * data.row_stride + k * data.column_stride];
+        else
+            for (auto p = data.sparse.indptr[J[j]]; p < data.sparse.indptr[J[j] + 1]; ++p)
+                mean[data.sparse.indices[p]] += data.sparse.values[p];
+    }
     for (auto& v : mean) v /= double(count);
     return mean;
 }
@@ -131,13 +140,14 @@ Vector centre(const Data& data, const std::vector<Index>& J) {
 void run_problem(const Data& data, const std::vector<Index>& J, const double* labels, const Regularizer& B,
                  const Options& options, Solution start, const Sink& sink) {
     const Vector mean = centre(data, J), y = pick(labels, J);
-    const bool all = static_cast<Index>(J.size()) == data.n;
+    bool all = static_cast<Index>(J.size()) == data.n;  // a permutation or a bootstrap sample is not the matrix itself
+    for (Index i = 0; all && i < data.n; ++i) all = J[i] == i;
     if (!start.theta.empty() && data.intercept)
         for (Index k = 0; k < data.d; ++k) start.theta[data.d] += mean[k] * start.theta[k];
     auto path = [&](const auto& rows) { run_path(data, rows, J, y, mean, B, options, std::move(start), sink); };
     if (data.dense == nullptr) {
         const SparseRows view(data.sparse.values, data.sparse.indices, data.sparse.indptr, data.n, data.d, labels,
-                              data.intercept);
+                              mean.data(), data.intercept);
         return all ? path(view) : path(view.rows(J.data(), static_cast<Index>(J.size())));
     }
     const DenseRows view(data.dense, data.row_stride, data.column_stride, data.n, data.d, labels, mean.data(),
@@ -253,7 +263,11 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
     {
         nb::gil_scoped_release release;
         std::vector<std::thread> threads;
-        for (int t = 1; t < n_threads; ++t) threads.emplace_back(work, false);
+        try {
+            for (std::size_t t = 1; t < std::min<std::size_t>(n_threads, P); ++t) threads.emplace_back(work, false);
+        } catch (const std::system_error&) {
+            // fewer threads than asked for do the same work
+        }
         work(true);
         for (auto& thread : threads) thread.join();
     }

@@ -121,6 +121,7 @@ bool balance(const Problem<Rows>& problem, Vector& alpha) {
 template <class Rows>
 bool certify(const Problem<Rows>& problem, const Vector& theta, Vector alpha, Solution& best) {
     const Index d = problem.d(), D = problem.D();
+    for (Index i = 0; i < problem.n(); ++i) alpha[i] = std::clamp(alpha[i], 0.0, problem.c[i]);
     if (!balance(problem, alpha)) return false;
     Vector z, Bw(d), g(D);
     problem.margins(theta, z);

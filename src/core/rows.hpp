@@ -132,12 +132,12 @@ class DenseRows {
     mutable Vector buffer_, signed_;
 };
 
-// Compressed sparse rows with sorted indices. Not centred: that would fill the matrix.
+// Compressed sparse rows with sorted indices, centred implicitly: the matrix is never filled.
 class SparseRows {
   public:
     SparseRows(const double* values, const std::int32_t* indices, const std::int64_t* indptr, Index n, Index d,
-               const double* y, bool intercept)
-        : values_(values), indices_(indices), indptr_(indptr), n_(n), d_(d), D_(d + intercept), y_(y) {}
+               const double* y, const double* mean, bool intercept)
+        : values_(values), indices_(indices), indptr_(indptr), n_(n), d_(d), D_(d + intercept), y_(y), mean_(mean) {}
     SparseRows(SparseRows&&) = default;
     SparseRows(const SparseRows&) = delete;
 
@@ -146,7 +146,7 @@ class SparseRows {
     Index D() const { return D_; }
 
     void times(const double* theta, double* out) const {
-        const double b = D_ > d_ ? theta[d_] : 0.0;
+        const double b = (D_ > d_ ? theta[d_] : 0.0) - dot(d_, mean_, theta);
         for (Index i = 0; i < n_; ++i) {
             double sum = b;
             for (auto p = indptr_[i]; p < indptr_[i + 1]; ++p) sum += values_[p] * theta[indices_[p]];
@@ -155,28 +155,40 @@ class SparseRows {
     }
     void transposed_times(const double* v, double* out) const {
         std::fill(out, out + D_, 0.0);
+        double total = 0;
         for (Index i = 0; i < n_; ++i) {
             const double t = v[i] * y_[i];
             if (t == 0.0) continue;
+            total += t;
             for (auto p = indptr_[i]; p < indptr_[i + 1]; ++p) out[indices_[p]] += t * values_[p];
-            if (D_ > d_) out[d_] += t;
         }
+        axpy(d_, -total, mean_, out);
+        if (D_ > d_) out[d_] = total;
     }
     void gram(const Index* J, Index m, const double* weights, double* H) const {
         for (Index k = 0; k < D_; ++k) std::fill(H + k * D_ + k, H + (k + 1) * D_, 0.0);
+        Vector sum(d_, 0.0);
+        double total = 0;
         for (Index j = 0; j < m; ++j) {
             const auto first = indptr_[J[j]], last = indptr_[J[j] + 1];
             for (auto p = first; p < last; ++p) {  // sorted indices: q >= p stays in the lower triangle
                 double* column = H + indices_[p] * D_;
                 const double t = weights[j] * values_[p];
                 for (auto q = p; q < last; ++q) column[indices_[q]] += t * values_[q];
-                if (D_ > d_) column[d_] += t;
+                sum[indices_[p]] += t;
             }
-            if (D_ > d_) H[d_ * D_ + d_] += weights[j];
+            total += weights[j];
         }
+        // sum w (x - m)(x - m)' = sum w x x' - s m' - m s' + (sum w) m m'
+        for (Index k = 0; k < d_; ++k) {
+            axpy(d_ - k, total * mean_[k] - sum[k], mean_ + k, H + k * D_ + k);
+            axpy(d_ - k, -mean_[k], sum.data() + k, H + k * D_ + k);
+            if (D_ > d_) H[k * D_ + d_] = sum[k] - total * mean_[k];
+        }
+        if (D_ > d_) H[d_ * D_ + d_] = total;
     }
     SparseRows rows(const Index* J, Index m) const {
-        SparseRows out(nullptr, nullptr, nullptr, m, d_, nullptr, D_ > d_);
+        SparseRows out(nullptr, nullptr, nullptr, m, d_, nullptr, mean_, D_ > d_);
         out.own_indptr_.push_back(0);
         for (Index j = 0; j < m; ++j) {
             const auto first = indptr_[J[j]], last = indptr_[J[j] + 1];
@@ -196,6 +208,7 @@ class SparseRows {
     const std::int64_t* indptr_;
     Index n_, d_, D_;
     const double* y_;
+    const double* mean_;
     Vector own_values_, own_y_;
     std::vector<std::int32_t> own_indices_;
     std::vector<std::int64_t> own_indptr_;

@@ -25,15 +25,15 @@ class Sifting {
         if (!solve_sample(theta, best)) return false;
         for (int round = 0; round < 12; ++round) {
             full_.margins(theta, z_);
-            if (round == 0)
-                fix_far_rows();
-            else if (finished(theta, best))
+            if (round == 0) {
+                if (!fix_far_rows()) return false;
+            } else if (finished(theta, best))
                 return true;
             else
                 free_violators();
-            if (static_cast<Index>(free_.size()) * 5 > n_ * 3) return false;
+            if (static_cast<Index>(free_.size()) * 5 > n_ * 3 || best.n_iter >= options_.max_iter) return false;
             const int spent = best.n_iter;
-            reduced_ = solve_free_rows(theta, round == 0);
+            reduced_ = solve_free_rows(theta, round == 0, spent);
             best.n_iter = spent + reduced_.n_iter;
             theta = reduced_.theta;
         }
@@ -71,15 +71,17 @@ class Sifting {
         return true;
     }
 
-    void fix_far_rows() {
+    bool fix_far_rows() {
         double square = 0;
         for (double zi : z_) square += (1.0 - zi) * (1.0 - zi);
         width_ = spread_ * std::sqrt(square / n_) + 1e-3;
-        while (!free_rows_can_balance()) width_ *= 1.5;
+        while (!free_rows_can_balance())
+            if (!std::isfinite(width_ *= 1.5)) return false;
         for (Index i = 0; i < n_; ++i) {
             role_[i] = z_[i] > width_ ? kUpper : z_[i] < -width_ ? kLower : kFree;
             if (role_[i] == kFree) free_.push_back(i);
         }
+        return true;
     }
     // y'alpha = 0 must stay within reach of the rows left free, with room to spare, or the intercept runs away.
     bool free_rows_can_balance() const {
@@ -104,7 +106,7 @@ class Sifting {
         }
     }
 
-    Solution solve_free_rows(const Vector& theta, bool first) {
+    Solution solve_free_rows(const Vector& theta, bool first, int spent) {
         Vector q(full_.D()), fixed(n_);
         double constant = 0;
         for (Index i = 0; i < n_; ++i) constant += fixed[i] = role_[i] == kUpper ? full_.c[i] : 0.0;
@@ -112,6 +114,7 @@ class Sifting {
         Vector c = pick(full_.c, free_), y = pick(full_.y, free_);
         Options inner = options_;
         inner.tol *= 0.5;
+        inner.max_iter = std::max(1, options_.max_iter - spent);
         Solution start;
         start.theta = theta;
         if (!first) start.alpha = reduced_.alpha;

@@ -17,12 +17,19 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
             reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
     if (penalty == 0.0)
         penalty = warm_alpha ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
-    Solution best;
+    Solution best;  // theta = 0, alpha = 0 is always a valid pair; a start that is worse is not worth starting from
+    const Vector zero(problem.D(), 0.0);
+    certify(problem, zero, Vector(problem.n(), 0.0), best);
+    if (warm_theta) {
+        const double at_zero = best.objective;
+        certify(problem, theta, Vector(problem.n(), 0.0), best);
+        if (!(best.objective < at_zero)) theta = zero;
+    }
     Newton<Rows>(problem, options)
         .run(std::move(theta), std::move(reference), penalty, std::min(options.max_iter, options.newton_budget), best);
-    if (best.gap() > options.tol && best.n_iter < options.max_iter)
+    if (!(best.gap() <= options.tol) && best.n_iter < options.max_iter)
         InteriorPoint<Rows>(problem, options)
-            .run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);
+            .run(zero, options.max_iter - best.n_iter, best);
     return best;
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from scipy import sparse
 
@@ -9,15 +11,21 @@ from scipy import sparse
 def check_data(X):
     """Dense float64 or CSR float64 with sorted indices; finite, two-dimensional, not empty."""
     if sparse.issparse(X):
+        if X.dtype.kind not in "iufb":
+            raise ValueError(f"X must be numeric, got dtype {X.dtype}.")
+        if X.ndim != 2:
+            raise ValueError(f"X must be two-dimensional, got an array of shape {X.shape}.")
         X = sparse.csr_array(X, dtype=float)
-        X.sum_duplicates()
+        if not X.has_canonical_format:
+            X = X.copy()  # the caller's arrays are shared
+            X.sum_duplicates()
         values = X.data
     else:
         X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(f"X must be two-dimensional, got an array of shape {X.shape}.")
         X = _as_float("X", X)
-        if X.strides[0] != 8 and X.strides[1] != 8:
+        if 8 not in X.strides or any(stride % 8 for stride in X.strides):
             X = np.ascontiguousarray(X)
         values = X
     if 0 in X.shape:
@@ -52,8 +60,8 @@ def check_weights(sample_weight, n, y):
         if not (weights >= 0).all() or not np.isfinite(weights).all():
             raise ValueError("sample_weight must be finite and not negative.")
     if y is not None:
-        total, balance = weights.sum(), weights @ y
-        if not abs(balance) < total:
+        carries = weights > 0
+        if not (carries & (y > 0)).any() or not (carries & (y < 0)).any():
             found = np.unique(y[weights > 0]).tolist()
             raise ValueError(f"y must contain both classes with positive weight, found only {found}.")
     return weights
@@ -61,8 +69,46 @@ def check_weights(sample_weight, n, y):
 
 def check_positive(name, value):
     values = np.asarray(value)
+    if values.ndim > (name == "Cs"):
+        raise ValueError(f"{name} must be {'a list of numbers' if name == 'Cs' else 'a number'}, got {value!r}.")
     if values.dtype.kind not in "iuf" or values.size == 0 or not (values > 0).all() or not np.isfinite(values).all():
         raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+
+
+def check_count(name, value):
+    """A positive whole number that fits the solver's counters."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 0 < value < 2**31:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+
+
+def check_rows(rows, n):
+    """Index arrays from index arrays or masks; every index in range."""
+    subsets = []
+    for r, part in enumerate(rows):
+        part = np.asarray(part)
+        if part.dtype == bool and part.shape == (n,):
+            part = np.flatnonzero(part)
+        if part.ndim != 1 or part.size == 0 or part.dtype.kind not in "iu":
+            raise ValueError(f"rows[{r}] must be a non-empty list of row numbers or a mask of length {n}.")
+        if part.min() < 0 or part.max() >= n:
+            raise ValueError(f"rows[{r}] must hold row numbers from 0 to {n - 1}, got {part.min()} to {part.max()}.")
+        subsets.append(part.astype(np.int64, copy=False))
+    if not subsets:
+        raise ValueError("rows must hold at least one subset.")
+    return subsets
+
+
+def check_problems(problems, counts):
+    """An integer array of (rows, label, regularizer) triples, each in range; all combinations where None."""
+    if problems is None:
+        return np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
+    problems = np.asarray(problems)
+    if problems.ndim != 2 or problems.shape[1] != 3 or len(problems) == 0 or problems.dtype.kind not in "iu":
+        raise ValueError("problems must be a non-empty list of (rows, label, regularizer) numbers.")
+    for name, column, count in zip(("rows", "label", "regularizer"), problems.T, counts, strict=True):
+        if column.min() < 0 or column.max() >= count:
+            raise ValueError(f"problems: {name} numbers must be from 0 to {count - 1}, got {column.min()} to {column.max()}.")
+    return problems.astype(np.int64, copy=False)
 
 
 def check_regularizer(B, d):
@@ -85,13 +131,18 @@ def check_init(init, n, d, fit_intercept):
     """(theta, alpha) to start from, each None where not given."""
     if init is None:
         return None, None
-    coef, intercept, alpha = init if isinstance(init, tuple) else (init.coef, init.intercept, init.alpha)
+    if isinstance(init, tuple) and len(init) == 3:
+        coef, intercept, alpha = init
+    elif all(hasattr(init, name) for name in ("coef", "intercept", "alpha")):
+        coef, intercept, alpha = init.coef, init.intercept, init.alpha
+    else:
+        raise ValueError(f"init must be a HingeResult or a tuple (coef, intercept, alpha), got {type(init).__name__}.")
     theta = None
     if coef is not None:
         coef = np.asarray(coef, dtype=float)
         if coef.shape != (d,):
             raise ValueError(f"init: coef must have shape ({d},), got {coef.shape}.")
-        theta = np.append(coef, 0.0 if intercept is None else intercept) if fit_intercept else coef.copy()
+        theta = np.append(coef, 0.0 if intercept is None else float(intercept)) if fit_intercept else coef.copy()
     if alpha is not None:
         alpha = np.ascontiguousarray(alpha, dtype=float)
         if alpha.shape != (n,):

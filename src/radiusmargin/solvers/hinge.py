@@ -14,13 +14,24 @@ import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
+from numbers import Integral
 
 import numpy as np
 from scipy import linalg, sparse
 from threadpoolctl import ThreadpoolController
 
 from . import _hinge_numpy
-from ._validation import check_data, check_init, check_labels, check_positive, check_regularizer, check_weights
+from ._validation import (
+    check_count,
+    check_data,
+    check_init,
+    check_labels,
+    check_positive,
+    check_problems,
+    check_regularizer,
+    check_rows,
+    check_weights,
+)
 from .result import ConvergenceWarning, HingeResult, relative_gap
 
 try:
@@ -168,10 +179,11 @@ def hinge_svm_path(
     n, d = X.shape
     y = check_labels(y, n)
     weights = check_weights(sample_weight, n, y)
-    Cs = np.atleast_1d(np.asarray(Cs, dtype=float))
     check_positive("Cs", Cs)
+    Cs = np.atleast_1d(np.asarray(Cs, dtype=float))
     B = check_regularizer(regularizer, d)
     theta, alpha = check_init(init, n, d, fit_intercept)
+    original, full_B = X, B
     reduction = _RowSpace(X, B) if d > n else None
     if reduction is not None:
         X, B, theta = reduction.rows, None, None
@@ -180,14 +192,17 @@ def hinge_svm_path(
         start=tuple(None if a is None else a[None] for a in (theta, alpha)),
         fit_intercept=fit_intercept, tol=tol, max_iter=max_iter,
     )  # fmt: skip
+    coef = batch.coef[0] if reduction is None else reduction.lift(batch.coef[0])
+    # The core works in centred, perhaps reduced coordinates: what is reported is the value at what is returned.
+    objective = _objective(original, coef, batch.intercept[0], y, Cs[:, None] * weights, full_B)
     path = HingeBatch(
         Cs=batch.Cs,
-        coef=batch.coef[0] if reduction is None else reduction.lift(batch.coef[0]),
+        coef=coef,
         intercept=batch.intercept[0],
-        objective=batch.objective[0],
-        dual_objective=batch.dual_objective[0],
+        objective=objective,
+        dual_objective=np.minimum(batch.dual_objective[0], objective),
         n_iter=batch.n_iter[0],
-        converged=batch.converged[0],
+        converged=objective - batch.dual_objective[0] <= 1.01 * tol * objective,
         alpha=batch.alpha[0],
     )
     _warn_unless_converged(path, tol)
@@ -234,20 +249,19 @@ def hinge_svm_batch(
     X = check_data(X)
     n, d = X.shape
     labels = np.asarray(labels)
+    if labels.ndim not in (1, 2) or len(labels) != n:
+        raise ValueError(f"labels must have shape ({n},) or ({n}, L) to match X, got {labels.shape}.")
     columns = labels[:, None] if labels.ndim == 1 else labels
     labels = np.ascontiguousarray([check_labels(column, n) for column in columns.T])
     weights = check_weights(sample_weight, n, None)
-    Cs = np.atleast_1d(np.asarray(Cs, dtype=float))
     check_positive("Cs", Cs)
+    Cs = np.atleast_1d(np.asarray(Cs, dtype=float))
     B = None if regularizers is None else np.stack([check_regularizer(matrix, d) for matrix in regularizers])
-    subsets = [np.arange(n)] if rows is None else [np.asarray(r, dtype=np.int64) for r in rows]
-    if problems is None:
-        counts = (len(subsets), len(labels), 1 if B is None else len(B))
-        problems = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
-    problems = np.asarray(problems, dtype=np.int64).reshape(-1, 3)
+    subsets = check_rows([np.arange(n)] if rows is None else rows, n)
+    problems = check_problems(problems, (len(subsets), len(labels), 1 if B is None else len(B)))
     for r, label in {(r, label) for r, label, _ in problems.tolist()}:
         part = labels[label, subsets[r][weights[subsets[r]] > 0]]
-        if fit_intercept and (part.size == 0 or part.min() == part.max()):
+        if part.size == 0 or part.min() == part.max():
             raise ValueError(f"rows[{r}] must contain both classes of labels[:, {label}] with positive weight.")
     return _solve(
         X, labels, weights, Cs, B=B, subsets=subsets, problems=problems, fit_intercept=fit_intercept, tol=tol,
@@ -266,7 +280,7 @@ def _solve(
     ``1/2 w'Bw - linear'w + constant + loss``, for solvers that linearise something else into it.
     """
     check_positive("tol", tol)
-    check_positive("max_iter", max_iter)
+    check_count("max_iter", max_iter)
     order = np.argsort(Cs, kind="stable")
     d = X.shape[1]
     if problems is None:
@@ -277,7 +291,8 @@ def _solve(
         flat = np.concatenate(parts)
         starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
     if sparse.issparse(X):
-        X = (X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False), d)
+        arrays = (X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64, copy=False))
+        X = (*map(np.ascontiguousarray, arrays), d)
     theta, alpha = start
     with _one_blas_thread() if d >= BLAS_FROM else nullcontext():
         coef, intercept, alphas, objective, dual, n_iter = (backend or _backend).solve_many(
@@ -302,6 +317,20 @@ def _solve(
     )
 
 
+def _objective(X, coefs, intercepts, y, c, B):
+    """The primal objective at each row of `coefs`, straight from the definition."""
+    if B is None:
+        penalty = np.einsum("kd,kd->k", coefs, coefs)
+    else:
+        penalty = np.einsum("kd,kd->k", coefs * B if B.ndim == 1 else coefs @ B, coefs)
+    losses = (X @ coefs.T).T
+    losses += intercepts[:, None]
+    losses *= -y
+    losses += 1.0
+    np.maximum(losses, 0.0, out=losses)
+    return 0.5 * penalty + np.einsum("kn,kn->k", c, losses)
+
+
 @cache
 def _threadpools():
     return ThreadpoolController()
@@ -315,8 +344,8 @@ def _one_blas_thread():
 def _n_threads(n_jobs):
     if n_jobs is None:
         return 1
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use -1 for every core or a positive number of threads.")
+    if n_jobs == 0 or not isinstance(n_jobs, Integral):
+        raise ValueError(f"n_jobs must be a positive number of threads or -1 for every core, got {n_jobs!r}.")
     if n_jobs > 0:
         return int(n_jobs)
     from joblib import effective_n_jobs
@@ -349,17 +378,10 @@ class _RowSpace:
                 self.factor = linalg.cholesky(B, lower=True)
             except linalg.LinAlgError:
                 raise ValueError("regularizer is not positive definite") from None
-        if sparse.issparse(X):
-            # X B^{-1} X' = F F' keeps X sparse.
-            half = self._unscale(np.asarray(X.T.toarray()) if self.factor is not None else X.T)
-            gram = X @ self._unscale(half, transposed=True)
-            values, vectors = np.linalg.eigh(gram.toarray() if sparse.issparse(gram) else gram)
-            keep = values > values[-1] * len(values) * np.finfo(float).eps
-            self.rows = vectors[:, keep] * np.sqrt(values[keep])
-            self.basis = half @ (vectors[:, keep] / np.sqrt(values[keep]))
-        else:
-            self.basis, R = linalg.qr(self._unscale(X.T), mode="economic", overwrite_a=True, check_finite=False)
-            self.rows = np.ascontiguousarray(R.T)
+        # The basis is as large as X itself, so a sparse X with so few rows may as well be dense here.
+        dense = X.toarray() if sparse.issparse(X) else X
+        self.basis, R = linalg.qr(self._unscale(dense.T), mode="economic", overwrite_a=True, check_finite=False)
+        self.rows = np.ascontiguousarray(R.T)
 
     def _unscale(self, V, transposed=False):
         """L^{-1} V, or L^{-T} V, for B = L L'."""
@@ -367,8 +389,7 @@ class _RowSpace:
             return V.copy()
         if self.factor is not None:
             return linalg.solve_triangular(self.factor, V, lower=True, trans="T" if transposed else "N")
-        scale = 1.0 / np.sqrt(self.B)
-        return sparse.diags_array(scale) @ V if sparse.issparse(V) else scale[:, None] * V
+        return V / np.sqrt(self.B)[:, None]
 
     def lift(self, coefs):
         return np.ascontiguousarray(self._unscale(self.basis @ coefs.T, transposed=True).T)
