@@ -67,8 +67,6 @@ struct Data {
     Index n_Cs = 0;
     const double* regularizers = nullptr;
     bool dense_regularizer = false;
-    const double* linear = nullptr;  // length d: the objective is lowered by linear'w ...
-    double constant = 0.0;           // ... and raised by this
     bool intercept = true, sifting = true;
     Options options;
 };
@@ -83,18 +81,14 @@ template <class Rows>
 void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, const Vector& y, const Vector& mean,
               const Regularizer& B, const Options& options, Solution start, const Sink& sink) {
     const Vector weights = pick(data.weights, J);
-    Vector c(weights.size()), q;
-    if (data.linear) {
-        q.assign(data.linear, data.linear + data.d);
-        q.resize(rows.D(), 0.0);
-    }
+    Vector c(weights.size());
     for (Index k = 0; k < data.n_Cs; ++k) {
         for (std::size_t i = 0; i < c.size(); ++i) c[i] = data.Cs[k] * weights[i];
-        Problem<Rows> problem{rows, B, c.data(), y.data(), q.empty() ? nullptr : q.data(), data.constant};
+        Problem<Rows> problem{rows, B, c.data(), y.data()};
         Solution best;
         bool done = false;
         if constexpr (!std::is_same_v<Rows, Columns>)
-            if (data.sifting && !data.linear && rows.n() >= kSiftingRatio * rows.D()) done = Sifting<Rows>(problem, options).run(start, best);
+            if (data.sifting && rows.n() >= kSiftingRatio * rows.D()) done = Sifting<Rows>(problem, options).run(start, best);
         if (!done) {
             Options rest = options;
             rest.max_iter = std::max(1, options.max_iter - best.n_iter);
@@ -153,7 +147,7 @@ void run_problem(const Data& data, const std::vector<Index>& J, const double* la
     const DenseRows view(data.dense, data.row_stride, data.column_stride, data.n, data.d, labels, mean.data(),
                          data.intercept);
     const Index D = data.d + data.intercept;
-    const bool sift = data.sifting && !data.linear && static_cast<Index>(J.size()) >= kSiftingRatio * D;
+    const bool sift = data.sifting && static_cast<Index>(J.size()) >= kSiftingRatio * D;
     if (!sift && data.d < blas::kSmall) return path(view.columns(J.data(), static_cast<Index>(J.size())));
     const bool usable = all && (data.column_stride == 1 || data.row_stride == 1);
     return usable ? path(view) : path(view.rows(J.data(), static_cast<Index>(J.size())));
@@ -214,10 +208,9 @@ Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers>
 nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::optional<Indices> rows,
                      std::optional<Indices> starts, Indices label_of, std::optional<Regularizers> B,
                      Indices regularizer_of, std::optional<Labels> start_theta, std::optional<Labels> start_alpha,
-                     std::optional<Array> linear, double constant, bool keep_alpha, bool intercept, double tol, int max_iter, int newton_budget,
+                     bool keep_alpha, bool intercept, double tol, int max_iter, int newton_budget,
                      bool sifting, int n_threads) {
-    Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
-    if (linear) data.linear = linear->data(), data.constant = constant;
+    const Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
     const std::size_t P = label_of.shape(0), K = data.n_Cs, d = data.d, n = data.n;
     auto coef = make_array<double>({P, K, d});
     auto intercepts = make_array<double>({P, K}), objective = make_array<double>({P, K}),
@@ -293,6 +286,6 @@ NB_MODULE(_core, m) {
     m.def("solve_many", &solve_many, nb::arg("X"), nb::arg("labels"), nb::arg("weights"), nb::arg("Cs"),
           nb::arg("rows").none(), nb::arg("starts").none(), nb::arg("label_of"), nb::arg("B").none(),
           nb::arg("regularizer_of"), nb::arg("start_theta").none(), nb::arg("start_alpha").none(),
-          nb::arg("linear").none(), nb::arg("constant"), nb::arg("keep_alpha"), nb::arg("intercept"), nb::arg("tol"), nb::arg("max_iter"), nb::arg("newton_budget"),
+          nb::arg("keep_alpha"), nb::arg("intercept"), nb::arg("tol"), nb::arg("max_iter"), nb::arg("newton_budget"),
           nb::arg("sifting"), nb::arg("n_threads"));
 }

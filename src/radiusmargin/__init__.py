@@ -1,1 +1,12 @@
-__version__ = "0.1.0"
+"""Support vector machines that learn a feature transformation and a max-margin separator together."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from .models import FSVM
+
+try:
+    __version__ = version("radiusmargin")
+except PackageNotFoundError:  # a source tree that was never installed
+    __version__ = "0+unknown"
+
+__all__ = ["FSVM"]

@@ -10,12 +10,14 @@ from .means import geometric_mean
 from .powers import matrix_power, range_basis, semi_whitening, whitening
 from .ratio import RadiusMargin, RadiusMarginComparison, radius_margin
 from .scatter import scatter_matrix
+from .tempered import TemperedScatter, tempered_scatter
 
 __all__ = [
     "EnclosingBall",
     "RadiusBounds",
     "RadiusMargin",
     "RadiusMarginComparison",
+    "TemperedScatter",
     "farthest_pair",
     "geometric_mean",
     "matrix_power",
@@ -25,5 +27,6 @@ __all__ = [
     "range_basis",
     "scatter_matrix",
     "semi_whitening",
+    "tempered_scatter",
     "whitening",
 ]

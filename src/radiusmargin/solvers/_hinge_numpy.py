@@ -3,9 +3,7 @@
 It is the oracle of the core, and serves alone where the package was installed without a compiler. With theta = (w, b)
 and rows ``a_i = y_i [x_i, 1]`` the problem is ::
 
-    min  1/2 w'Bw - q'w + constant + sum_i c_i max(0, z_i),      z = 1 - A theta,
-
-where q and the constant are zero unless a caller linearises something else into them.
+    min  1/2 w'Bw + sum_i c_i max(0, z_i),      z = 1 - A theta.
 
 References
 ----------
@@ -38,8 +36,6 @@ class Problem:
     c: np.ndarray
     B: np.ndarray  # d x d
     intercept: bool
-    q: np.ndarray  # length D, zero at the intercept
-    constant: float = 0.0
 
     def __post_init__(self):
         self.B_factor = linalg.cho_factor(self.B, lower=True)
@@ -55,11 +51,11 @@ class Problem:
         return self.smooth_part(theta) + self.c @ np.maximum(1.0 - self.A @ theta, 0.0)
 
     def smooth_part(self, theta):
-        return 0.5 * theta @ self.B_padded @ theta - self.q @ theta + self.constant
+        return 0.5 * theta @ self.B_padded @ theta
 
     def dual_objective(self, alpha):
-        g, _ = self.split(self.A.T @ alpha + self.q)
-        return self.constant + alpha.sum() - 0.5 * self.squared_dual_norm(g)
+        g, _ = self.split(self.A.T @ alpha)
+        return alpha.sum() - 0.5 * self.squared_dual_norm(g)
 
     def squared_dual_norm(self, g):
         return g @ linalg.cho_solve(self.B_factor, g)
@@ -113,7 +109,7 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
         first = True
         while True:
             a = np.clip(reference + penalty * z, 0.0, 1.0)
-            gradient = problem.B_padded @ theta - problem.q - A.T @ (c * a)
+            gradient = problem.B_padded @ theta - A.T @ (c * a)
             # P - D = 1/2 |Bw - g|^2_{B^-1} + sum c (max(z, 0) - a z): the inner problem's part and the multipliers'.
             gw, gb = problem.split(gradient)
             residual = 0.5 * problem.squared_dual_norm(gw) + np.abs(gb).sum()
@@ -157,7 +153,7 @@ def _newton_direction(problem, gradient, a, penalty):
 
 def _line_search(problem, theta, step, gradient, reference, penalty, z, dz):
     """Root of the slope along `step`, monotone and piecewise linear: unit step, bracket, Illinois."""
-    linear = (problem.B_padded @ theta - problem.q) @ step
+    linear = theta @ problem.B_padded @ step
     quadratic = step @ problem.B_padded @ step
 
     def slope(t):
@@ -203,7 +199,7 @@ def interior_point(problem, tol, max_iter, best):
             return
         best.n_iter += 1
         primal = A @ theta + xi - s - 1.0
-        dual = problem.B_padded @ theta - problem.q - A.T @ alpha
+        dual = problem.B_padded @ theta - A.T @ alpha
         mu = (s @ alpha + xi @ beta) / (2 * n)
         scaling = 1.0 / (xi / beta + s / alpha)
         if not (mu > 0.0 and np.isfinite(scaling).all()):
@@ -252,7 +248,7 @@ def solve(problem, tol, max_iter, newton_budget, theta=None, alpha=None):
 
 def solve_many(
     X, labels, weights, Cs, rows, starts, label_of, B, regularizer_of, start_theta, start_alpha,
-    linear, constant, keep_alpha, intercept, tol, max_iter, newton_budget, sifting, n_threads,
+    keep_alpha, intercept, tol, max_iter, newton_budget, sifting, n_threads,
 ):  # fmt: skip
     """Drop-in replacement of ``_core.solve_many`` (`sifting` and `n_threads` have no effect here)."""
     if isinstance(X, tuple):
@@ -277,14 +273,11 @@ def solve_many(
         matrix = _as_matrix(B, regularizer_of[p], d)
         theta = None if start_theta is None else start_theta[p]
         alpha = None if start_alpha is None else start_alpha[p, J]
-        q = np.zeros(d + intercept)
-        if linear is not None:
-            q[:d] = linear
         if theta is not None and intercept:
             theta = np.append(theta[:d], theta[d] + mean @ theta[:d])
         for k, C in enumerate(Cs):
             try:
-                problem = Problem(A, y, C * weights[J], matrix, intercept, q, constant)
+                problem = Problem(A, y, C * weights[J], matrix, intercept)
             except linalg.LinAlgError:
                 raise ValueError("regularizer is not positive definite") from None
             best = solve(problem, tol, max_iter, newton_budget, theta, alpha)

@@ -3,7 +3,7 @@
     min over W, b:   phi(N(W)) + C sum_k sum_i s_i max(0, 1 - y_ik (x_i'w_k + b_k))
 
 with N and phi from `metric_norm`. One column and eta = 0 is F-SVM, an SVM with the regulariser T; eta > 0 and several
-columns that share M need the proximal Newton method below.
+columns that share M need `matrix_newton`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .hinge import _solve
+from .matrix_newton import solve_matrix_newton
 from .metric_norm import Constrained, MetricNorm, Penalised
 from .result import Result, relative_gap
 
@@ -53,21 +54,21 @@ class RadiusMarginProblem:
         margins = self.Y.T * (self.X @ W + b)
         return self.C * (self.weights @ np.maximum(0.0, 1.0 - margins))
 
-    def objective(self, W, b, norm=None):
-        return self.penalty.value((norm or self.norm).value(W)) + self.losses(W, b).sum()
+    def objective(self, W, b):
+        return self.penalty.value(self.norm.value(W)) + self.losses(W, b).sum()
 
-    def dual(self, alpha, norm=None):
+    def dual(self, alpha):
         """(value, feasible alpha) of the dual; every alpha in the box with y'alpha = 0 gives a lower bound."""
         G = self.X.T @ (self.Y * alpha).T
-        value, scale = (norm or self.norm).dual_value(self.penalty, alpha.sum(), G)
+        value, scale = self.norm.dual_value(self.penalty, alpha.sum(), G)
         return value, scale * alpha
 
-    def hinge(self, columns, B, start, tol, linear=None, constant=0.0):
+    def hinge(self, columns, B, start, tol):
         """Solve the hinge problems of some columns for one regulariser, warm-started."""
         return _solve(
             self.X, np.ascontiguousarray(self.Y[columns]), self.weights, np.array([self.C]), B=B[None],
-            problems=np.array([[0, j, 0] for j in range(len(columns))]), start=start, linear=linear,
-            constant=constant, keep_alpha=True, fit_intercept=self.fit_intercept, tol=tol, max_iter=self.max_iter,
+            problems=np.array([[0, j, 0] for j in range(len(columns))]), start=start,
+            keep_alpha=True, fit_intercept=self.fit_intercept, tol=tol, max_iter=self.max_iter,
         )  # fmt: skip
 
 
@@ -93,10 +94,10 @@ class State:
         self.alpha[columns] = batch.alpha[:, 0]
         self.n_iter += int(batch.n_iter.sum())
 
-    def certify(self, norm=None, **entry):
+    def certify(self, **entry):
         """Offer the current multipliers to the dual, note both objectives, and return the relative gap."""
-        objective = self.problem.objective(self.W, self.b, norm)
-        dual, alpha = self.problem.dual(self.alpha, norm)
+        objective = self.problem.objective(self.W, self.b)
+        dual, alpha = self.problem.dual(self.alpha)
         if dual > self.best_dual:
             self.best_dual, self.best_alpha = dual, alpha
         gap = relative_gap(objective, self.best_dual)
@@ -136,17 +137,14 @@ def initial_state(problem, init=None):
 
 
 def solve_exact(problem, init=None):
-    """Minimise to `tol`: one hinge problem, a scalar equation, or proximal Newton steps, whichever the case needs."""
+    """Minimise to `tol`: one hinge problem, a scalar equation, or matrix Newton steps, whichever the case needs."""
     state = initial_state(problem, init)
-    if problem.n_columns == 1 and problem.norm.eta == 0.0:
-        if isinstance(problem.penalty, Penalised):
-            return _solve_penalised(problem, state)
-        state.certify()
-        return state.result()
-    if problem.norm.eta > 0.0:
-        proximal_newton(problem, state, problem.norm, problem.tol)
-        return state.result()
-    return _continuation(problem, state)
+    if problem.n_columns > 1 or problem.norm.eta > 0.0:
+        return solve_matrix_newton(problem, state)
+    if isinstance(problem.penalty, Penalised):
+        return _solve_penalised(problem, state)
+    state.certify()
+    return state.result()
 
 
 def _solve_penalised(problem, state, max_solves=60):
@@ -204,71 +202,3 @@ def _offer_zero(problem, state):
         return None
     state.W, state.b = W, b
     return state.result(M=np.zeros_like(problem.norm.T))
-
-
-def proximal_newton(problem, state, norm, tol, max_rounds=200):
-    """Newton's model of phi(N) in one column at a time, the hinge loss kept as it is; stops on the gap.
-
-    Each step is a hinge problem with the Hessian as its regulariser and a linear term. Unlike alternating with M
-    it keeps its pace as eta goes to zero.
-    """
-    gap = state.certify(norm)
-    for _ in range(max_rounds):
-        if gap <= tol:
-            return gap
-        previous = state.history[-1]["objective"]
-        for k in range(problem.n_columns):
-            _newton_column(problem, state, norm, k, inner_tol=max(min(0.1 * gap, 0.1), 0.1 * tol))
-        gap = state.certify(norm)
-        if previous - state.history[-1]["objective"] <= 1e-13 * abs(previous) and gap > tol:
-            break
-    return gap
-
-
-def _newton_column(problem, state, norm, k, inner_tol):
-    penalty, point = problem.penalty, norm.at(state.W)
-    w, b = state.W[:, k].copy(), state.b[k]
-    gradient = point.gradient(k)
-    slope = penalty.slope(point.value)
-    H = slope * point.hessian(k) + penalty.curvature(point.value) * np.outer(gradient, gradient)
-    H = (H + H.T) / 2
-    H[np.diag_indices_from(H)] *= 1 + 1e-10
-    gradient = slope * gradient
-    q = H @ w - gradient
-    losses = problem.losses(state.W, state.b)
-    value = penalty.value(point.value)
-    constant = value - gradient @ w + 0.5 * w @ H @ w + losses.sum() - losses[k]
-    columns = np.array([k])
-    state.take(columns, problem.hinge(columns, H, state.start(columns), inner_tol, q, constant))
-    step, shift = state.W[:, k] - w, state.b[k] - b
-    # The model's own decrease is what a full step promises; halve until a tenth of the promise is kept.
-    model = constant - (losses.sum() - losses[k]) - q @ state.W[:, k] + 0.5 * state.W[:, k] @ H @ state.W[:, k]
-    new_loss = problem.losses(state.W, state.b)[k]
-    promised = value + losses[k] - model - new_loss
-    t = 1.0
-    while promised > 0 and t > 1e-4:
-        state.W[:, k], state.b[k] = w + t * step, b + t * shift
-        loss = new_loss if t == 1.0 else problem.losses(state.W, state.b)[k]
-        achieved = value + losses[k] - penalty.value(norm.value(state.W)) - loss
-        if achieved >= 0.1 * t * promised:
-            return
-        t /= 2
-    state.W[:, k], state.b[k] = w, b
-
-
-def _continuation(problem, state):
-    """eta = 0 with a shared metric: follow eta down until the gap of the unsmoothed problem is small enough."""
-    norm = problem.norm
-    gap = state.certify()
-    scale = np.trace(norm.T)
-    eta = max(np.sum((norm.root @ state.W) ** 2) / scale, 1e-12)
-    for _ in range(40):
-        if gap <= problem.tol or eta < 1e-24:
-            break
-        dual, alpha = state.best_dual, state.best_alpha  # bounds of a smoothed problem are none of this one
-        state.best_dual = -np.inf
-        proximal_newton(problem, state, norm.with_eta(eta), max(0.3 * problem.tol, 0.03 * gap), max_rounds=30)
-        state.best_dual, state.best_alpha = dual, alpha
-        gap = state.certify(eta=eta)
-        eta *= 0.03
-    return state.result()

@@ -1,0 +1,115 @@
+"""The tempered scatter T = n R^p: what a radius-margin model measures the spread of the data by.
+
+With features standardised by the diagonal D of the total scatter, R is the scatter over the total weight (unit diagonal
+for the total scatter). p = 1 whitens, p = 0 only standardises, p = 1/2 semi-whitens (the mathematics page, section 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .powers import range_basis
+from .scatter import scatter_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class TemperedScatter:
+    """R in its eigenvectors, with the units it is expressed in.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (d,)
+        Weighted mean of the data.
+    scale : ndarray of shape (d,)
+        Standard deviations (ones where features are not to be standardised; zero marks a constant feature).
+    eigenvalues, eigenvectors : ndarrays of shapes (r,) and (d, r)
+        The non-zero part of R.
+    total : float
+        Total weight n.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    eigenvalues: np.ndarray
+    eigenvectors: np.ndarray
+    total: float
+
+    @property
+    def full_rank(self) -> bool:
+        return len(self.eigenvalues) == len(self.mean)
+
+    def standardised_matrix(self, p: float) -> np.ndarray:
+        """T = n R^p in standardised units (full rank), or in the coordinates of the eigenvectors (diagonal)."""
+        powers = self.total * self.eigenvalues**p
+        if not self.full_rank:
+            return np.diag(powers)
+        return (self.eigenvectors * powers) @ self.eigenvectors.T
+
+    def matrix(self, p: float) -> np.ndarray:
+        """T in the user's units, for full rank; a vector (the diagonal) for p = 0."""
+        if p == 0:
+            return self.total * self.scale**2
+        return self.scale[:, None] * self.standardised_matrix(p) * self.scale
+
+    def project(self, X):
+        """Rows in the coordinates of `standardised_matrix`; features without spread are left out."""
+        inverse = self.inverse_scale
+        if self.full_rank:
+            return X.multiply(inverse).tocsr() if hasattr(X, "multiply") else X * inverse
+        basis = inverse[:, None] * self.eigenvectors
+        return np.asarray(X @ basis) - self.mean @ basis
+
+    def lift(self, coefs, intercepts):
+        """(coef, intercept) in the user's units, from those in the coordinates of `project`."""
+        inverse = self.inverse_scale
+        if self.full_rank:
+            return coefs * inverse, intercepts
+        coefs = (coefs @ self.eigenvectors.T) * inverse
+        return coefs, intercepts - coefs @ self.mean
+
+    def lift_metric(self, M):
+        """M in the user's units."""
+        inverse = self.inverse_scale
+        if not self.full_rank:
+            M = self.eigenvectors @ M @ self.eigenvectors.T
+        return inverse[:, None] * M * inverse
+
+    @property
+    def inverse_scale(self) -> np.ndarray:
+        return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+
+
+def tempered_scatter(X, y=None, *, sample_weight=None, kind="total", standardise=True) -> TemperedScatter:
+    """Decompose the scatter of `X`, once for every power p that may be asked for.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+    y : array-like of shape (n,), optional
+        Class labels, for ``kind="within"``.
+    sample_weight : array-like of shape (n,), optional
+    kind : {"total", "within"}
+    standardise : bool, default=True
+        False keeps the units of X, as in a kernel feature space, whose coordinates are uncorrelated already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 10.0], [1.0, 10.0]])
+    >>> tempered_scatter(X).matrix(1.0).tolist()  # uncorrelated features: the variances
+    [[1.0, 0.0], [0.0, 100.0]]
+    """
+    n, d = X.shape
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    total = weight.sum()
+    S = scatter_matrix(X, sample_weight=weight)
+    scale = np.sqrt(np.diag(S) / total) if standardise else np.ones(d)
+    if kind == "within":
+        S = scatter_matrix(X, y, sample_weight=weight, kind="within")
+    inverse = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
+    R = inverse[:, None] * S * inverse / total
+    eigenvalues, eigenvectors = range_basis(R)
+    mean = np.asarray(weight @ X).ravel() / total
+    return TemperedScatter(mean, scale, eigenvalues, eigenvectors, float(total))

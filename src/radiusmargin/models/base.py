@@ -1,0 +1,265 @@
+"""What every model shares: validation, labels, weights, the kernel map, one-vs-rest, and the results it keeps."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from .._compat import CallbackSupportMixin, with_callbacks
+from ..solvers.result import relative_gap
+
+
+class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
+    """A linear classifier in the space of its features, which are the data or a kernel map of them.
+
+    A model says how one labelling of -1 and +1 is solved (`_solve_column`) or, where the classes are solved together,
+    overrides `_solve`. Everything else is here.
+    """
+
+    _accepts_sparse = False
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights; an integer weight equals that many copies of the row.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X, y, weight = self._check_training_data(X, y, sample_weight)
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        features = self._map_training_features(X, weight)
+        columns = self._label_columns(y)
+        self._callback_context = context
+        try:
+            self._solve(features, columns, weight, y)
+        finally:
+            del self._callback_context
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def decision_function(self, X):
+        """Signed distance-like scores: shape (n_samples,) for two classes, (n_samples, n_classes) for more."""
+        scores = self._features(X) @ self.coef_.T + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X):
+        """The class with the highest score."""
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[index]
+
+    # -- to be provided by a model ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _check_parameters(self):
+        """Raise a ValueError that names a parameter that is out of range."""
+
+    def _solve_column(self, X, y, weight, k):
+        """Solve for labels y of -1 and +1; return a result with coef, intercept, objective, dual_objective, ..."""
+        raise NotImplementedError  # only for models that override _solve
+
+    def _solve(self, X, columns, weight, y):
+        """Solve all labellings and keep what was learnt; one after the other unless a model knows better."""
+        results = [self._one_column(X, column, weight, k) for k, column in enumerate(columns)]
+        self._keep(results, np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
+        return results
+
+    def _one_column(self, X, column, weight, k):
+        context = self._callback_context.subcontext(task_name="class")
+        context.call_on_fit_task_begin(estimator=self, X=X, y=column)
+        result = self._solve_column(X, column, weight, k)
+        context.call_on_fit_task_end(estimator=self, X=X, y=column)
+        if self.verbose:
+            print(
+                f"[{type(self).__name__}] class {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}, "
+                f"{result.n_iter} iterations"
+            )
+        return result
+
+    # -- shared -------------------------------------------------------------------------------------------------
+
+    def _keep(self, results, coef, intercept):
+        """Set the fitted attributes; objectives are summed over the labellings."""
+        self.coef_ = coef
+        self.intercept_ = np.asarray(intercept, dtype=float)
+        self.objective_ = float(sum(r.objective for r in results))
+        self.dual_objective_ = float(sum(r.dual_objective for r in results))
+        self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
+        self.n_iter_ = max(1, int(sum(r.n_iter for r in results)))
+        if self.dual_gap_ > self.tol:
+            warnings.warn(
+                f"{type(self).__name__} stopped at a relative gap of {self.dual_gap_:.2g} (tol={self.tol:g}) after "
+                f"{self.n_iter_} iterations. Increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _check_training_data(self, X, y, sample_weight):
+        accept = "csr" if self._accepts_sparse else False
+        X, y = validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        weight = check_weights(sample_weight, len(y))
+        if not weight.any():
+            raise ValueError("sample_weight must not be zero for every sample.")
+        # A row of weight zero is a row left out: also of the classes.
+        if not weight.all():
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
+                f"it contains only one class: {self.classes_.tolist()}."
+            )
+        return X, codes, weight * class_weights(self.class_weight, self.classes_, codes, weight)[codes]
+
+    def _label_columns(self, codes):
+        """One row of -1 and +1 per problem: one for two classes, one per class (against the rest) for more."""
+        if len(self.classes_) == 2:
+            return np.where(codes == 1, 1.0, -1.0)[None]
+        return np.where(codes == np.arange(len(self.classes_))[:, None], 1.0, -1.0)
+
+    def _map_training_features(self, X, weight):
+        """The data themselves, or the explicit features of a kernel: every kernel model is linear in those."""
+        self.__dict__.pop("kernel_map_", None)
+        if self._is_linear:
+            return X
+        self.kernel_map_ = self._make_kernel_map()
+        return self.kernel_map_.fit_transform(X, sample_weight=weight)
+
+    @property
+    def _is_linear(self):
+        return isinstance(self.kernel, str) and self.kernel == "linear" and self.n_components is None
+
+    def _make_kernel_map(self):
+        from ..kernels import KernelMap
+
+        return KernelMap(
+            kernel=self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
+            n_components=self.n_components, random_state=self.random_state,
+        )  # fmt: skip
+
+    def _features(self, X):
+        check_is_fitted(self)
+        accept = "csr" if self._accepts_sparse else False
+        X = validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
+        return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """For models that learn a metric M: `components_` is L with ``M = L'L``."""
+
+    def transform(self, X):
+        """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
+        features = self._features(X)
+        return np.asarray(features @ self.components_.T)
+
+    def get_mahalanobis_matrix(self):
+        """The learned metric M = L'L."""
+        check_is_fitted(self)
+        return self.components_.T @ self.components_
+
+    @property
+    def _n_features_out(self):
+        return len(self.components_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+def metric_root(M, rtol=1e-9):
+    """The unique L with M = L'L: symmetric where M has full rank, else the scaled eigenvectors of its range.
+
+    The sign of an eigenvector is that which makes its largest entry positive.
+    """
+    values, vectors = np.linalg.eigh((M + M.T) / 2)
+    keep = values > rtol * max(values[-1], 0.0)
+    if keep.all() and values[0] > 0:
+        return (vectors * np.sqrt(values)) @ vectors.T
+    if not (values[keep] > 0).any():
+        return np.zeros((1, len(M)))
+    values, vectors = values[keep][::-1], vectors[:, keep][:, ::-1]
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return (vectors * (np.sqrt(values) * np.sign(largest))).T
+
+
+def check_weights(sample_weight, n):
+    """Finite non-negative weights, one per row."""
+    if sample_weight is None:
+        return np.ones(n)
+    if isinstance(sample_weight, Real):
+        weight = np.full(n, float(sample_weight))
+    else:
+        weight = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", accept_sparse=False
+        )
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},), got {weight.shape}.")
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got a minimum of {weight.min():g}.")
+    return weight
+
+
+def class_weights(class_weight, classes, codes, weight):
+    """One factor per class: None, "balanced" (over the weights, so that a weight equals copies), or a dict."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return weight.sum() / (len(classes) * np.bincount(codes, weight, minlength=len(classes)))
+    if isinstance(class_weight, dict):
+        factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+        if not np.isfinite(factors).all() or (factors <= 0).any():
+            raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}.")
+        return factors
+    raise ValueError(f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}.")
+
+
+def check_choice(name, value, choices):
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def check_number(name, value, low, high=np.inf, *, low_allowed=True, high_allowed=False):
+    """A finite real number in an interval, or a ValueError that names parameter, value and range."""
+    ok = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)
+    ok = ok and (value >= low if low_allowed else value > low) and (value <= high if high_allowed else value < high)
+    if not ok:
+        left, right = "[" if low_allowed else "(", "]" if high_allowed else ")"
+        raise ValueError(f"{name} must be a number in {left}{low:g}, {high:g}{right}, got {value!r}.")
+
+
+def check_common(model):
+    """The parameters that every model has."""
+    check_number("C", model.C, 0, low_allowed=False)
+    check_number("tol", model.tol, 0, low_allowed=False)
+    check_number("max_iter", model.max_iter, 1)
+
+
+def as_dense(X):
+    return X.toarray() if sparse.issparse(X) else X

@@ -1,0 +1,250 @@
+"""F-SVM and its family: a max-margin separator in a metric that is learned with it.
+
+The model is that of Wu, Zuo, Zhu and Lin, "F-SVM: Combination of feature transformation and SVM learning via convex
+relaxation", eliminated to the form that the mathematics page derives and solved exactly.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+
+from ..geometry import minimum_enclosing_ball, tempered_scatter
+from ..solvers.alternating import solve_alternating
+from ..solvers.hinge import _solve as solve_hinge
+from ..solvers.metric_norm import Constrained, MetricNorm, Penalised
+from ..solvers.projected_gradient import solve_projected_gradient
+from ..solvers.radius_margin import RadiusMarginProblem, solve_exact
+from .base import (
+    MarginClassifier,
+    MetricTransformerMixin,
+    as_dense,
+    check_choice,
+    check_common,
+    check_number,
+    metric_root,
+)
+
+SOLVERS = {
+    "exact": solve_exact,
+    "alternating": solve_alternating,
+    "projected-gradient": solve_projected_gradient,
+}
+
+
+class FSVM(MetricTransformerMixin, MarginClassifier):
+    """Support vector machine that learns a feature transformation together with its separator.
+
+    Minimises, over separators w, b and metrics M,
+
+        1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b))    subject to    tr(MT) <= n
+
+    where T is the scatter of the (standardised) features, tempered by `whitening`. No scaling of the features is needed:
+    the decision function does not change when features are shifted or rescaled, nor, with ``whitening=1``, under any
+    invertible linear map.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss. It means what it means in `SVC` on standardised features.
+    rho : float or None, default=None
+        None selects the constrained form above; a number the penalised form ``... + rho tr(MT)`` of the paper's
+        Eq. 12, in which only ``C / sqrt(rho)`` matters and small values give w = 0.
+    eta : float, default=0.0
+        Smoothing: adds ``eta/2 tr(M^{-1})``, which gives M full rank. Zero is F-SVM, whose M has rank one; large values
+        approach the semi-whitening of the paper's initialisation.
+    whitening : float in [0, 1], default=1.0
+        Exponent p of T = n R^p: 1 is F-SVM, 0 the SVM on standardised features, 1/2 the semi-whitened SVM.
+    scatter : {"total", "within"}, default="total"
+        Scatter about the overall mean, or pooled within the classes.
+    coupling : {"separate", "shared"}, default="separate"
+        With more than two classes: a metric per class (one-vs-rest), or one metric for all, which makes `coef_` of
+        low rank.
+    kernel : str or callable, default="linear"
+        Any kernel of `KernelMap`; the model is then linear in the features of that map.
+    gamma, degree, coef0, n_components
+        Parameters of the kernel map.
+    solver : {"exact", "alternating", "projected-gradient"}, default="exact"
+        "alternating" takes turns between M in closed form and the separator; "projected-gradient" is Algorithm 1 of the
+        paper, which stops short of the optimum: `dual_gap_` says by how much.
+    fit_intercept : bool, default=True
+    class_weight : dict, "balanced" or None, default=None
+        Factors of `sample_weight`, in the loss and in the scatter.
+    tol : float, default=1e-6
+        Relative duality gap to reach.
+    max_iter : int, default=1000
+    warm_start : bool, default=False
+        Start from the previous solution when `fit` is called again.
+    random_state : int, RandomState or None, default=None
+        Used only by kernel maps that draw landmarks.
+    verbose : int, default=0
+        1 prints a line per class and keeps `history_`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Separators in the user's units (in the features of the kernel map, with a kernel).
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    components_ : ndarray of shape (rank, n_features)
+        L with M = L'L. With a metric per class, M is their mean.
+    objective_, dual_objective_, dual_gap_ : float
+        Summed over the classes; the gap is relative.
+    radius_, margin_ : ndarray of shape (1,) or (n_classes,)
+        Radius of the enclosing ball of the data and margin ``1 / |v|`` of the separator, in the learned metric.
+    n_iter_ : int
+    history_ : list of dict
+        Objective, dual objective and gap of each round, one list after the other for the classes. Only with ``verbose`` or
+        a solver other than "exact".
+
+    Notes
+    -----
+    Rank-deficient data (fewer rows than features, collinear or constant features) are solved in the range of the
+    scatter. Sparse input stays sparse where the scatter has full rank; else, and with a kernel, the rows are projected to dense ones
+    of that rank.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from radiusmargin import FSVM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = FSVM(C=0.1, whitening=0.5).fit(X, y)
+    >>> bool(model.score(X, y) > 0.97), bool(model.dual_gap_ < 1e-6)
+    (True, True)
+    """
+
+    _accepts_sparse = True
+
+    def __init__(
+        self, C=1.0, *, rho=None, eta=0.0, whitening=1.0, scatter="total", coupling="separate", kernel="linear",
+        gamma="scale", degree=3, coef0=0.0, n_components=None, solver="exact", fit_intercept=True, class_weight=None,
+        tol=1e-6, max_iter=1000, warm_start=False, random_state=None, verbose=0,
+    ):  # fmt: skip
+        self.C = C
+        self.rho = rho
+        self.eta = eta
+        self.whitening = whitening
+        self.scatter = scatter
+        self.coupling = coupling
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self):
+        check_common(self)
+        if self.rho is not None:
+            check_number("rho", self.rho, 0, low_allowed=False)
+        check_number("eta", self.eta, 0)
+        check_number("whitening", self.whitening, 0, 1, high_allowed=True)
+        check_choice("scatter", self.scatter, ("total", "within"))
+        check_choice("coupling", self.coupling, ("separate", "shared"))
+        check_choice("solver", self.solver, tuple(SOLVERS))
+
+    def _solve(self, X, columns, weight, y):
+        space = tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
+        if len(space.eigenvalues) == 0:
+            raise ValueError("X has no feature that varies within the chosen scatter; there is nothing to learn from.")
+        shared = self.coupling == "shared" and len(columns) > 1
+        plain = self.rho is None and self.eta == 0 and self.solver == "exact" and not shared
+        if plain and space.full_rank:
+            self._solve_plain(X, columns, weight, space)
+        else:
+            self._solve_family(X, columns, weight, space, shared)
+
+    # -- the plain F-SVM: one hinge problem per class, in the user's units ----------------------------------------
+
+    def _solve_plain(self, X, columns, weight, space):
+        T = space.matrix(self.whitening)
+        K = len(columns)
+        batch = solve_hinge(
+            X, columns, weight, np.array([float(self.C)]), B=T[None] / space.total,
+            problems=np.array([[0, k, 0] for k in range(K)]), start=self._start(K, *X.shape),
+            keep_alpha=True, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=int(self.max_iter),
+        )  # fmt: skip
+        results = [batch[k, 0] for k in range(K)]
+        for k, result in enumerate(results):
+            if self.verbose:
+                print(f"[FSVM] class {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}")
+        coef = batch.coef[:, 0]
+        self._remember(batch.alpha[:, 0])
+        # M is rank one for every class, so that the enclosing ball is an interval: half the range of the scores.
+        squares = np.einsum("kd,kd->k", coef * T if T.ndim == 1 else coef @ T, coef)
+        metrics = [np.outer(w, w) * (space.total / s) if s > 0 else np.zeros((len(w),) * 2) for w, s in zip(coef, squares, strict=True)]
+        self.components_ = metric_root(np.mean(metrics, axis=0))
+        lengths = np.sqrt(squares / space.total)
+        scores = np.asarray(X @ coef.T)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.margin_ = 1.0 / lengths
+            self.radius_ = np.where(lengths > 0, np.ptp(scores, axis=0) / 2 / lengths, 0.0)
+        self._set_history(results)
+        self._keep(results, coef, batch.intercept[:, 0])
+
+    # -- the rest of the family, in standardised units --------------------------------------------------------------
+
+    def _solve_family(self, X, columns, weight, space, shared):
+        rows = space.project(X)
+        if sparse.issparse(rows):
+            rows = sparse.csr_array(rows)
+        norm = MetricNorm(space.standardised_matrix(self.whitening), float(self.eta))
+        penalty = Constrained(space.total) if self.rho is None else Penalised(float(self.rho))
+        build = partial(
+            RadiusMarginProblem, rows, C=float(self.C), norm=norm, penalty=penalty, weights=weight,
+            fit_intercept=self.fit_intercept, tol=self.tol, max_iter=int(self.max_iter),
+        )  # fmt: skip
+        groups = [columns] if shared else [column[None] for column in columns]
+        results = [self._one_column(build, np.ascontiguousarray(group), weight, k) for k, group in enumerate(groups)]
+        coef, intercept = space.lift(
+            np.concatenate([r.coef for r in results]), np.concatenate([r.intercept for r in results])
+        )
+        self._remember(np.concatenate([r.alpha for r in results]))
+        self.components_ = metric_root(space.lift_metric(np.mean([r.M for r in results], axis=0)))
+        measures = [_radius_and_margins(rows, r) for r in results]
+        self.radius_ = np.concatenate([np.full(len(margins), radius) for radius, margins in measures])
+        self.margin_ = np.concatenate([margins for _, margins in measures])
+        self._set_history(results)
+        self._keep(results, coef, intercept)
+
+    def _solve_column(self, build, columns, weight, k):
+        return SOLVERS[self.solver](build(Y=columns))
+
+    def _set_history(self, results):
+        self.__dict__.pop("history_", None)
+        if self.verbose or self.solver != "exact":
+            self.history_ = [dict(entry, column=k) for k, r in enumerate(results) for entry in r.history]
+
+    # -- warm starts ------------------------------------------------------------------------------------------------
+
+    def _remember(self, alpha):
+        self.__dict__.pop("_alpha", None)
+        if self.warm_start:
+            self._alpha = alpha
+
+    def _start(self, K, n, d):
+        """(theta, alpha) of the previous fit where it fits this one's shapes."""
+        if not self.warm_start or getattr(self, "coef_", np.empty(0)).shape != (K, d):
+            return None, None
+        theta = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
+        alpha = getattr(self, "_alpha", np.empty(0))
+        return np.ascontiguousarray(theta), alpha if alpha.shape == (K, n) else None
+
+
+def _radius_and_margins(rows, result):
+    """Radius of the data and margins of the columns in the metric of one result."""
+    L = metric_root(result.M)
+    Z = as_dense(rows) @ L.T
+    v = np.linalg.lstsq(L.T, result.coef.T, rcond=None)[0]
+    lengths = np.linalg.norm(v, axis=0)
+    with np.errstate(divide="ignore"):
+        return minimum_enclosing_ball(Z).radius, 1.0 / lengths
