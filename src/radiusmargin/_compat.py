@@ -9,21 +9,28 @@ except ImportError:
     class CallbackSupportMixin:
         """Stands in for scikit-learn's mixin: no callbacks."""
 
-        def _init_callback_context(self, **kwargs):
-            return _NoContext()
-
     def with_callbacks(method):
         return method
 
-    class _NoContext:
-        def subcontext(self, **kwargs):
-            return self
 
-        def call_on_fit_task_begin(self, **kwargs):
-            pass
+class _NoContext:
+    """The context of an estimator without callbacks: building scikit-learn's would cost more than a small fit."""
 
-        def call_on_fit_task_end(self, **kwargs):
-            return False
+    def subcontext(self, **kwargs):
+        return self
+
+    def call_on_fit_task_begin(self, **kwargs):
+        pass
+
+    def call_on_fit_task_end(self, **kwargs):
+        return False
 
 
-__all__ = ["CallbackSupportMixin", "with_callbacks"]
+def callback_context(estimator):
+    """The root callback context of a fit."""
+    if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
+        return estimator._init_callback_context(max_subtasks=None)
+    return _NoContext()
+
+
+__all__ = ["CallbackSupportMixin", "callback_context", "with_callbacks"]

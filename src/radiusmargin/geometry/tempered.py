@@ -53,21 +53,26 @@ class TemperedScatter:
             return self.total * self.scale**2
         return self.scale[:, None] * self.standardised_matrix(p) * self.scale
 
-    def project(self, X):
-        """Rows in the coordinates of `standardised_matrix`; features without spread are left out."""
-        inverse = self.inverse_scale
-        if self.full_rank:
-            return X.multiply(inverse).tocsr() if hasattr(X, "multiply") else X * inverse
-        basis = inverse[:, None] * self.eigenvectors
-        return np.asarray(X @ basis) - self.mean @ basis
+    def project(self, X, *, centred=True):
+        """Rows in the coordinates of `standardised_matrix`; features without spread are left out.
 
-    def lift(self, coefs, intercepts):
-        """(coef, intercept) in the user's units, from those in the coordinates of `project`."""
+        A sparse X of full rank stays sparse, and then cannot be centred.
+        """
         inverse = self.inverse_scale
-        if self.full_rank:
-            return coefs * inverse, intercepts
-        coefs = (coefs @ self.eigenvectors.T) * inverse
-        return coefs, intercepts - coefs @ self.mean
+        if self.full_rank and hasattr(X, "multiply"):
+            return X.multiply(inverse).tocsr()
+        basis = inverse[:, None] * self.eigenvectors
+        rows = X * inverse if self.full_rank else np.asarray(X @ basis)
+        if centred:
+            rows -= self.mean * inverse if self.full_rank else self.mean @ basis
+        return rows
+
+    def lift(self, coefs, intercepts, *, centred=True):
+        """(coef, intercept) in the user's units, from those in the coordinates of `project`."""
+        if not self.full_rank:
+            coefs = coefs @ self.eigenvectors.T
+        coefs = coefs * self.inverse_scale
+        return coefs, intercepts - coefs @ self.mean if centred else intercepts
 
     def lift_metric(self, M):
         """M in the user's units."""

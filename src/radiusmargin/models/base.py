@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from .._compat import CallbackSupportMixin, with_callbacks
+from .._compat import CallbackSupportMixin, callback_context, with_callbacks
 from ..solvers.result import relative_gap
 
 
@@ -44,7 +44,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         """
         self._check_parameters()
         X, y, weight = self._check_training_data(X, y, sample_weight)
-        context = self._init_callback_context(max_subtasks=None)
+        context = callback_context(self)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         features = self._map_training_features(X, weight)
         columns = self._label_columns(y)

@@ -194,7 +194,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     # -- the rest of the family, in standardised units --------------------------------------------------------------
 
     def _solve_family(self, X, columns, weight, space, shared):
-        rows = space.project(X)
+        # Centring conditions the problem, but only an intercept can undo it.
+        centred = bool(self.fit_intercept) and not (sparse.issparse(X) and space.full_rank)
+        rows = space.project(X, centred=centred)
         if sparse.issparse(rows):
             rows = sparse.csr_array(rows)
         norm = MetricNorm(space.standardised_matrix(self.whitening), float(self.eta))
@@ -206,7 +208,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         groups = [columns] if shared else [column[None] for column in columns]
         results = [self._one_column(build, np.ascontiguousarray(group), weight, k) for k, group in enumerate(groups)]
         coef, intercept = space.lift(
-            np.concatenate([r.coef for r in results]), np.concatenate([r.intercept for r in results])
+            np.concatenate([r.coef for r in results]),
+            np.concatenate([r.intercept for r in results]),
+            centred=centred,
         )
         self._remember(np.concatenate([r.alpha for r in results]))
         self.components_ = metric_root(space.lift_metric(np.mean([r.M for r in results], axis=0)))

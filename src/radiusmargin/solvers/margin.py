@@ -31,24 +31,24 @@ class MarginResult(Result):
 
 @dataclass(frozen=True, eq=False)
 class MarginData:
-    """The rows that count, with every feature mapped to [-1, 1]: ``X = (Z + offset) * scale + centre``.
+    """The distinct rows that count, each feature mapped to [-1, 1]: ``X = (Z + offset) * scale + centre``.
 
     Attributes
     ----------
     Z : ndarray of shape (m, d)
-        Scaled rows of positive weight.
+        Scaled rows of positive weight, without repetition and in an order that does not depend on the user's.
     y : ndarray of shape (m,)
         Their labels, -1 or +1.
     c : ndarray of shape (m,)
-        Their costs ``C * sample_weight``.
+        Their costs ``C * sample_weight``, summed over the copies of a row.
     scale : ndarray of shape (d,)
         Half range of each feature, or its modulus where it is constant.
     centre, offset : ndarray of shape (d,)
         The midrange: of no account where there is an intercept (`centre`), else part of the rows (`offset`).
     rows : ndarray of shape (m,)
-        Where the rows stand among the user's.
-    n : int
-        How many rows the user has.
+        Where the rows stand among the user's: the first of the copies.
+    group, share : ndarrays of shape (n,)
+        For each row of the user: which of the m rows it is a copy of, and its part of their cost.
     fit_intercept : bool
         Whether ``b`` is free, hence whether the dual is balanced (``y @ alpha == 0``).
     """
@@ -60,7 +60,8 @@ class MarginData:
     centre: np.ndarray
     offset: np.ndarray
     rows: np.ndarray
-    n: int
+    group: np.ndarray
+    share: np.ndarray
     fit_intercept: bool
 
     def outputs(self, w: np.ndarray) -> np.ndarray:
@@ -72,10 +73,12 @@ class MarginData:
         return self.Z.T @ theta + self.offset * theta.sum()
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """Values by kept row, with zeros in the places of the rows left out."""
-        full = np.zeros(self.n)
-        full[self.rows] = values
-        return full
+        """Multipliers of the user's rows: those of a distinct row, shared among its copies; zero if left out."""
+        return values[self.group] * self.share
+
+    def where(self, chosen: np.ndarray) -> np.ndarray:
+        """The user's rows, copies too, for a mask of the distinct ones."""
+        return np.flatnonzero(chosen[self.group] & (self.share > 0.0))
 
     def user_units(self, w: np.ndarray, b: float) -> dict[str, np.ndarray | float]:
         """``coef`` and ``intercept`` for the user's X, from those for ``Z + offset``."""
@@ -86,24 +89,39 @@ class MarginData:
 def prepare(
     X: np.ndarray, y: np.ndarray, C: float, sample_weight: np.ndarray | None, fit_intercept: bool
 ) -> MarginData:
-    """Drop the rows of weight zero and bring the features to a common scale.
+    """Drop the rows of weight zero, merge equal ones, and bring the features to a common scale.
 
-    >>> data = prepare([[0.0], [9.0], [4.0]], [-1, 1, 1], 2.0, [1.0, 0.0, 3.0], True)
+    Merging makes a weight and that many copies the same problem to the last bit, in whatever order they come.
+
+    >>> data = prepare([[0.0], [9.0], [4.0], [0.0]], [-1, 1, 1, -1], 2.0, [1.0, 0.0, 3.0, 4.0], True)
     >>> data.Z.ravel(), data.c, data.scale, data.centre
-    (array([-1.,  1.]), array([2., 6.]), array([2.]), array([2.]))
+    (array([ 1., -1.]), array([ 6., 10.]), array([2.]), array([2.]))
+    >>> data.spread(np.array([1.0, 5.0]))
+    array([1., 0., 1., 4.])
     """
     X, y = np.asarray(X, float), np.asarray(y, float)
     check_range("C", C, positive=True)
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     if not (np.isfinite(weight).all() and (weight >= 0.0).all() and weight.any()):
         raise ValueError("sample_weight must be finite and non-negative, with a positive entry")
-    rows = np.flatnonzero(weight > 0.0)
-    X, y, c = X[rows], y[rows], C * weight[rows]
+    kept = np.flatnonzero(weight > 0.0)
+    first, member = _distinct(X[kept], y[kept])
+    rows, group, total = kept[first], np.zeros(len(weight), dtype=int), np.bincount(member, weight[kept])
+    group[kept] = member
+    share = weight / total[group]
+    X, y, c = X[rows], y[rows], C * total
     half, middle = np.ptp(X, axis=0) / 2, X.min(axis=0) + np.ptp(X, axis=0) / 2
     scale = np.where(half > 0.0, half, np.where(middle != 0.0, np.abs(middle), 1.0))
     Z, nothing = (X - middle) / scale, np.zeros(X.shape[1])
     centre, offset = (middle, nothing) if fit_intercept else (nothing, middle / scale)
-    return MarginData(Z, y, c, scale, centre, offset, rows, len(weight), fit_intercept)
+    return MarginData(Z, y, c, scale, centre, offset, rows, group, share, fit_intercept)
+
+
+def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each distinct labelled row stands first, and which of them every row is; in the order of its bytes."""
+    table = np.column_stack([y, X]) + 0.0  # no negative zeros, which equal positive ones in another spelling
+    _, first, member = np.unique(table.view(f"V{table[0].nbytes}").ravel(), return_index=True, return_inverse=True)
+    return first, member
 
 
 def gradient_program(data: MarginData, root: np.ndarray, **sizes: int) -> ConicProgram:

@@ -12,10 +12,12 @@ import numpy as np
 from scipy import linalg, sparse
 
 from .metric_norm import Constrained
+from .result import relative_gap
 
 GROWTH = 2.5
 RESIDUAL_SHARE = 3.0
 SLOPE_REDUCTION = 0.1
+NEGLIGIBLE = 1e-5  # relative size of singular values that the certificate is asked to do without
 
 
 class NuclearEnvelope:
@@ -35,6 +37,13 @@ class NuclearEnvelope:
         self.factors = L, s, Rt, tau, sigma, V.shape[1]
         return (L * (sigma * np.minimum(s, tau))) @ Rt
 
+    def low_rank(self):
+        """The proximal point of the last `slope`: close to V, and of exactly low rank (perhaps zero)."""
+        L, s, Rt, tau, _, K = self.factors
+        left = np.maximum(s - tau, 0.0)
+        left[left < NEGLIGIBLE * left[0]] = 0.0
+        return (L * left) @ Rt[:, :K]
+
     def _threshold(self, s, sigma):
         """Level at which singular values are clipped: slope / sigma, where the slope may depend on what is left above it."""
         if not isinstance(self.penalty, Constrained):
@@ -48,43 +57,45 @@ class NuclearEnvelope:
         """phi*(|Y|_2), where Y came from `slope` and is feasible."""
         return self.penalty.kappa * np.linalg.norm(Y, 2) ** 2 / 2 if isinstance(self.penalty, Constrained) else 0.0
 
-    def derivative(self):
-        """dY/dV as a (K d) x (K d) matrix, columns of V stacked."""
+    def derivative(self, basis):
+        """dY/dV as an array of (K, K) blocks, each turned into ``G block G'`` with ``G = basis @ L``.
+
+        In the rotated coordinates H~ = L'HR the derivative multiplies entry (p, q) by a divided difference of
+        ``h(s) = min(s, tau)``, for the symmetric and the antisymmetric part of H~; what H has outside of R is multiplied by h/s.
+        """
         L, s, Rt, tau, sigma, K = self.factors
-        d = len(L)
-        R = Rt.T  # (K + d) x d
-        h = np.minimum(s, tau)
-        above = s > tau
-        total = s[:, None] + s
-        both = np.where(total > 0, (h[:, None] + h) / np.where(total > 0, total, 1.0), 1.0)
-        difference = s[:, None] - s
-        distinct = np.abs(difference) > 1e-12 * max(s[0], 1e-300)
-        same = np.where(above[:, None] & above, 0.0, 1.0)
-        between = np.where(distinct, (h[:, None] - h) / np.where(distinct, difference, 1.0), same)
-        single = np.where(s > 0, h / np.where(s > 0, s, 1.0), 1.0)
-        # H = e_i e_k' for all (k, i): rotated H~ = L' H R is the outer product of rows of L and R.
-        Rk = R[:K]  # K x d
-        rotated = L[None, :, :, None] * Rk[:, None, None, :]  # (k, i, p, q)
-        flipped = rotated.transpose(0, 1, 3, 2)
-        inside = between * (rotated + flipped) / 2 + both * (rotated - flipped) / 2
+        R = Rt[:, :K].T  # K x d: the part of the right vectors that V can move
+        symmetric, antisymmetric, single, above = _divided_differences(s, tau)
+        direct, crossed = (symmetric + antisymmetric) / 2, (symmetric - antisymmetric) / 2
+        blocks = R[None, :, :, None] * crossed * R[:, None, None, :]  # (l, k, p, q)
+        p = np.arange(len(s))
+        blocks[:, :, p, p] += np.einsum("pq,kq,lq->lkp", direct, R, R, optimize=True)
+        blocks[:, :, p, p] += single * (np.eye(K) - R @ R.T)[:, :, None]
+        G = basis @ L
+        blocks = sigma * (G @ blocks @ G.T)
         if isinstance(self.penalty, Constrained) and above.any():
-            # tau moves with P: d tau = sum over clipped values of ds / (kappa sigma + count).
-            diagonal = np.einsum("kipp->kip", rotated)
-            dtau = diagonal[:, :, above].sum(axis=-1) / (self.penalty.kappa * sigma + above.sum())
-            index = np.flatnonzero(above)
-            inside[:, :, index, index] += dtau[:, :, None]
-        D = np.einsum("jp,kipq,lq->kilj", L, inside, Rk, optimize=True)
-        outside = (L * single) @ L.T
-        complement = np.eye(K) - Rk @ Rk.T
-        D += np.einsum("ji,kl->kilj", outside, complement)
-        return sigma * D.reshape(K * d, K * d)
+            # tau moves with P too: by the mean change of the values above it, damped by kappa sigma.
+            u = (R * above) @ G.T
+            scale = sigma / (self.penalty.kappa * sigma + above.sum())
+            blocks += scale * u[:, None, :, None] * u[None, :, None, :]
+        return blocks
+
+
+def _divided_differences(s, tau):
+    """Of h(s) = min(s, tau): (h_p - h_q)/(s_p - s_q), (h_p + h_q)/(s_p + s_q), h/s, and which s exceed tau."""
+    h, above = np.minimum(s, tau), s > tau
+    difference, total = s[:, None] - s, s[:, None] + s
+    distinct = np.abs(difference) > 1e-12 * max(s[0], 1e-300)
+    limit = np.where(above[:, None] & above, 0.0, 1.0)
+    symmetric = np.where(distinct, (h[:, None] - h) / np.where(distinct, difference, 1.0), limit)
+    antisymmetric = np.where(total > 0, (h[:, None] + h) / np.where(total > 0, total, 1.0), 1.0)
+    return symmetric, antisymmetric, np.where(s > 0, h / np.where(s > 0, s, 1.0), 1.0), above
 
 
 def solve_matrix_newton(problem, state, max_steps=400):
     """Improve `state` until its certified gap is at most `problem.tol`."""
     solver = _MatrixNewton(problem, state)
-    gap = state.certify()
-    if gap > problem.tol:
+    if state.certify() > problem.tol or problem.norm.eta == 0.0:
         solver.run(max_steps)
     return state.result()
 
@@ -107,7 +118,7 @@ class _MatrixNewton:
         level = problem.penalty.slope(s.sum())
         reference = state.alpha / self.c
         Y0 = level * (L @ Rt)
-        penalty, sigma = 3.0, 10.0 * level / max(s[0], 1e-300)
+        penalty, sigma = 10.0, 30.0 * level / max(s[0], 1e-300)
         steps = 0
         z = self._margins(state.W, state.b)
         while steps < max_steps:
@@ -117,7 +128,7 @@ class _MatrixNewton:
                 small = point["residual"] + point["complementarity"] <= 0.5 * problem.tol * point["objective"]
                 if small or not first:
                     state.alpha = self._balanced(point["a"] * self.c)
-                if small and state.certify() <= problem.tol:
+                if small and self._finish():
                     return
                 if not first and point["residual"] <= RESIDUAL_SHARE * max(
                     point["complementarity"], 0.05 * problem.tol * point["objective"]
@@ -130,10 +141,21 @@ class _MatrixNewton:
                 state.n_iter += 1
                 z = self._margins(state.W, state.b)
                 first = False
-            if state.certify() <= problem.tol:
+            if self._finish():
                 return
             reference, Y0 = point["a"], point["Y"]
             penalty, sigma = min(GROWTH * penalty, 1e10), min(GROWTH * sigma, 1e12)
+
+    def _finish(self):
+        """Whether the gap is reached; without smoothing the low-rank neighbour is preferred where it is as good."""
+        state, problem = self.state, self.problem
+        gap = state.certify()
+        if problem.norm.eta == 0.0:
+            W = problem.norm.inverse_root @ self.envelope.low_rank()
+            if relative_gap(problem.objective(W, state.b), state.best_dual) <= problem.tol:
+                state.W = W
+                return True
+        return gap <= problem.tol and problem.norm.eta > 0.0
 
     def _margins(self, W, b):
         return 1.0 - self.signs * (self.X @ W + b).T
@@ -171,8 +193,7 @@ class _MatrixNewton:
         d, K, D = self.d, self.K, self.d + 1
         intercept = self.problem.fit_intercept
         H = np.zeros((K, D, K, D))
-        nuclear = self.envelope.derivative().reshape(K, d, K, d)
-        H[:, :d, :, :d] = np.einsum("ji,kilm,mn->kjln", self.root, nuclear, self.root, optimize=True)
+        H[:, :d, :, :d] = self.envelope.derivative(self.root).transpose(0, 2, 1, 3)
         band = (point["a"] > 0.0) & (point["a"] < 1.0)
         for k in range(K):
             rows = self.X[band[k]]

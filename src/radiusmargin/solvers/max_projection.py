@@ -144,7 +144,7 @@ def _attempt(
         bound=bound,
         mean=data.centre + data.scale * (data.offset + data.c @ data.Z / data.c.sum()),
         bound_multipliers=data.spread(delta * unit),
-        bound_active=data.rows[np.abs(delta) > 1e-6 * np.abs(delta).max()],
+        bound_active=data.where(np.abs(delta) > 1e-6 * np.abs(delta).max()),
     )
 
 

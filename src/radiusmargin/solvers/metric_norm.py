@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 
 @dataclass(frozen=True)
@@ -75,27 +74,22 @@ class MetricNorm:
             return np.linalg.svd(V, compute_uv=False).sum()
         return np.sqrt(np.linalg.eigvalsh(V @ V.T + self.eta * self.T).clip(0)).sum()
 
-    def dual_value(self, form, alpha_sum, G):
-        """(D, scale): the best dual value along the ray of the multipliers, and the factor that makes them feasible.
+    def dual_value(self, form, alpha_sum, G, N):
+        """(D, scale): a dual value, and the factor that makes the multipliers feasible.
 
-        `G` has the columns ``sum_i alpha_i y_i x_i``. See section 4 of the mathematics page.
+        `G` has the columns ``sum_i alpha_i y_i x_i``; see section 4 of the mathematics page. Every t >= |T^{-1/2}G|_2 gives a
+        bound in the constrained form; the best is the slope of phi at the optimum, so that of the current norm `N` is taken.
         """
         spectral = np.linalg.norm(self.inverse_root @ G, 2)
         if isinstance(form, Penalised):
-            t = form.slope(None)
+            t = form.slope(N)
             scale = min(1.0, t / spectral) if spectral > 0 else 1.0
             return scale * alpha_sum + self._smoothing(scale * G, t), scale
         if self.eta == 0.0:
             scale = min(1.0, alpha_sum / (form.kappa * spectral**2)) if spectral > 0 else 1.0
             return scale * alpha_sum - form.kappa / 2 * (scale * spectral) ** 2, scale
-
-        def negative(t):
-            return form.kappa * t**2 / 2 - self._smoothing(G, t)
-
-        # Without G the maximiser is sqrt(eta) tr(T^{1/2}) / kappa; with it, at most that plus the norm of G.
-        upper = spectral + np.sqrt(self.eta) * self.sqrt_trace / form.kappa
-        found = minimize_scalar(negative, bounds=(spectral, upper), method="bounded", options={"xatol": 1e-10 * upper})
-        return alpha_sum - min(found.fun, negative(max(spectral, 1e-300))), 1.0
+        t = max(spectral, form.slope(N))
+        return alpha_sum + self._smoothing(G, t) - form.kappa * t**2 / 2, 1.0
 
     def _smoothing(self, G, t):
         """sqrt(eta) t tr (T - GG'/t^2)^{1/2}."""

@@ -227,6 +227,6 @@ def _report(model: Model, primal: Primal, dual: Dual, pairs: np.ndarray, tol: fl
         converged=relative_gap(primal.objective, dual.objective) <= tol,
         alpha=data.spread(dual.alpha),
         radius=float(primal.radius),
-        pairs=data.rows[pairs],
+        pairs=np.sort(data.rows[pairs], axis=1),
         eta=np.pad(dual.eta, (0, len(pairs) - len(dual.eta))),
     )

@@ -57,10 +57,10 @@ class RadiusMarginProblem:
     def objective(self, W, b):
         return self.penalty.value(self.norm.value(W)) + self.losses(W, b).sum()
 
-    def dual(self, alpha):
+    def dual(self, alpha, N):
         """(value, feasible alpha) of the dual; every alpha in the box with y'alpha = 0 gives a lower bound."""
         G = self.X.T @ (self.Y * alpha).T
-        value, scale = self.norm.dual_value(self.penalty, alpha.sum(), G)
+        value, scale = self.norm.dual_value(self.penalty, alpha.sum(), G, N)
         return value, scale * alpha
 
     def hinge(self, columns, B, start, tol):
@@ -96,8 +96,9 @@ class State:
 
     def certify(self, **entry):
         """Offer the current multipliers to the dual, note both objectives, and return the relative gap."""
-        objective = self.problem.objective(self.W, self.b)
-        dual, alpha = self.problem.dual(self.alpha)
+        N = self.problem.norm.value(self.W)
+        objective = self.problem.penalty.value(N) + self.problem.losses(self.W, self.b).sum()
+        dual, alpha = self.problem.dual(self.alpha, N)
         if dual > self.best_dual:
             self.best_dual, self.best_alpha = dual, alpha
         gap = relative_gap(objective, self.best_dual)
@@ -137,68 +138,9 @@ def initial_state(problem, init=None):
 
 
 def solve_exact(problem, init=None):
-    """Minimise to `tol`: one hinge problem, a scalar equation, or matrix Newton steps, whichever the case needs."""
+    """Minimise to `tol`: a hinge problem where M can be eliminated to one, matrix Newton steps where it cannot."""
     state = initial_state(problem, init)
-    if problem.n_columns > 1 or problem.norm.eta > 0.0:
+    if problem.n_columns > 1 or problem.norm.eta > 0.0 or isinstance(problem.penalty, Penalised):
         return solve_matrix_newton(problem, state)
-    if isinstance(problem.penalty, Penalised):
-        return _solve_penalised(problem, state)
     state.certify()
     return state.result()
-
-
-def _solve_penalised(problem, state, max_solves=60):
-    """sqrt(2 rho) |T^{1/2}w| + C sum hinge: the constrained solution whose C' satisfies C' = C |T^{1/2}w| / sqrt(2 rho).
-
-    C'/|T^{1/2}w(C')| grows with C', so a bracketing secant in log C' finds it; below its limit at zero, w = 0.
-    """
-    C, goal = problem.C, np.log(problem.C / problem.penalty.slope(None))
-    columns = np.array([0])
-
-    def solve(log_C):
-        inner = RadiusMarginProblem(**(problem.__dict__ | {"C": float(np.exp(log_C))}))
-        state.take(columns, inner.hinge(columns, problem.norm.T, state.start(columns), max(0.01 * problem.tol, 1e-11)))
-        length = problem.norm.value(state.W)
-        state.alpha *= C / inner.C  # in the box of the penalised problem, |T^{-1/2}g| = sqrt(2 rho) at the root
-        gap = state.certify()
-        return log_C - np.log(max(length, 1e-300)) - goal, gap
-
-    low = high = goal + np.log(max(problem.norm.value(state.W), 1e-300))
-    error, gap = solve(low)
-    values = {"low": error, "high": error}
-    for step in range(max_solves):
-        if gap <= problem.tol:
-            return state.result()
-        if values["low"] > 0:  # the root lies at a smaller C'
-            low -= 2.0 * (step + 1)
-            point, side = low, "low"
-        elif values["high"] < 0:
-            high += 1.0 + max(0.0, -values["high"])
-            point, side = high, "high"
-        else:
-            share = values["low"] / (values["low"] - values["high"])
-            point = low + np.clip(share, 0.02, 0.98) * (high - low)
-            side = None
-        error, gap = solve(point)
-        side = side or ("low" if error < 0 else "high")
-        if side == "low":
-            low = point
-        else:
-            high = point
-        values[side] = error
-        if side == "low" and error > 0:
-            zero = _offer_zero(problem, state)
-            if zero is not None:
-                return zero
-    return state.result()
-
-
-def _offer_zero(problem, state):
-    """w = 0 with the better constant prediction, if the multipliers at hand already prove it optimal."""
-    W, b, y = np.zeros_like(state.W), np.zeros_like(state.b), problem.Y[0]
-    if problem.fit_intercept:
-        b[0] = np.sign(problem.weights @ y)
-    if relative_gap(problem.objective(W, b), state.best_dual) > problem.tol:
-        return None
-    state.W, state.b = W, b
-    return state.result(M=np.zeros_like(problem.norm.T))

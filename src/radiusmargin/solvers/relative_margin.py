@@ -133,7 +133,7 @@ def _attempt(
         converged=relative_gap(objective, dual) <= tol,
         alpha=data.spread(alpha * unit),
         bound_multipliers=np.array([data.spread(multipliers) for multipliers in lam]),
-        bound_active=data.rows[lam.max(axis=0) > 1e-6 * unit * np.abs(theta).max()],
+        bound_active=data.where(lam.max(axis=0) > 1e-6 * unit * np.abs(theta).max()),
     )
 
 

@@ -1,0 +1,60 @@
+"""MR-SVM: weights of the features that trade the margin against a bound of the radius."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..solvers.feature_weighting import mrsvm
+from .base import MetricTransformerMixin
+from .competitor import ConicClassifier
+
+
+class MRSVM(MetricTransformerMixin, ConicClassifier):
+    """Support vector machine that weighs its features by margin and radius.
+
+    Minimises, over separators and weights mu on the simplex,
+
+        1/2 sum_k w_k^2 / mu_k + C / (2 s(mu)) sum_i s_i xi_i^2,        s(mu) = sum_k mu_k R_k^2
+
+    where xi_i is the hinge loss and R_k the half range of feature k, so that s(mu) bounds the squared radius of the
+    weighted data. The loss is squared: with xi_i itself, as the F-SVM paper prints it (Eq. 2), the problem is not convex.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss; the same for data in any common unit.
+    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`; the relative units of the features matter, so standardise them.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+        As in `FSVM`.
+    mu_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, on the simplex; many are zero.
+    radius_bound_ : ndarray of shape (1,) or (n_classes,)
+        ``sqrt(s(mu))``.
+    components_ : ndarray of shape (n_features, n_features)
+        ``diag(sqrt(mu))``, of the mean mu over the classes: `transform` keeps the features where they stand.
+
+    References
+    ----------
+    H. Do, A. Kalousis, M. Hilario, "Feature weighting using margin and radius based error bound optimization in SVMs",
+    ECML-PKDD 2009.
+
+    Examples
+    --------
+    The second feature tells nothing and gets no weight:
+
+    >>> from radiusmargin import MRSVM
+    >>> model = MRSVM().fit([[-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]], [0, 0, 1, 1])
+    >>> model.mu_.round(4).tolist()
+    [[1.0, 0.0]]
+    """
+
+    _solver = staticmethod(mrsvm)
+
+    def _learn(self, results):
+        self.mu_ = np.array([result.mu for result in results])
+        self.radius_bound_ = np.sqrt([result.radius_bound for result in results])
+        self.components_ = np.diag(np.sqrt(self.mu_.mean(axis=0)))

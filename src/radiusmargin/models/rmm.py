@@ -1,0 +1,69 @@
+"""RMM, the relative margin machine: an SVM whose outputs are bounded."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..solvers.relative_margin import rmm
+from .base import check_number
+from .competitor import ConicClassifier
+
+
+class RMM(ConicClassifier):
+    """Relative margin machine: a large margin, relative to the spread of the data along the separator.
+
+    Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i f(x_i))`` subject to ``|f(x_i)| <= B`` for all training points,
+    ``f(x) = w'x + b``.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss.
+    B : float in [1, inf], default=2.0
+        Bound of the outputs, hard for every training point. From the largest output of the SVM on, nothing changes any
+        more: ``B=np.inf`` is the SVM.
+    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`; the units of the features matter, so standardise them.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+        As in `FSVM`.
+    bound_active_ : list of ndarray
+        For each labelling (one, or one per class) the rows of X whose bound carries a multiplier. They shape the metric:
+        the model is an SVM in the metric ``I + scatter of these points``.
+
+    References
+    ----------
+    P. Shivaswamy, T. Jebara, "Maximum relative margin and data-dependent regularization", JMLR 11 (2010).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin import RMM
+    >>> model = RMM(C=1.0, B=2.0).fit([[-4.0], [-1.0], [1.0], [4.0]], [0, 0, 1, 1])
+    >>> model.decision_function([[-4.0], [1.0]]).round(4).tolist(), model.bound_active_[0].tolist()
+    ([-2.0, 0.5], [0, 3])
+    """
+
+    _solver = staticmethod(rmm)
+    _letters = ("B",)
+
+    def __init__(
+        self, C=1.0, B=2.0, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
+        fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
+    ):  # fmt: skip
+        super().__init__(
+            C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
+            fit_intercept=fit_intercept, class_weight=class_weight, tol=tol, max_iter=max_iter,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.B = B
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if not (isinstance(self.B, float) and self.B == np.inf):
+            check_number("B", self.B, 1)
+
+    def _learn(self, results):
+        self.bound_active_ = [self._user_rows(result.bound_active) for result in results]

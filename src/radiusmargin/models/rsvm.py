@@ -1,0 +1,132 @@
+"""R-SVM+ and R-SVM_mu+: the largest distance of two points as the radius."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..solvers.pairwise_radius import rsvm_mu_plus, rsvm_plus
+from .base import MetricTransformerMixin, check_number
+from .competitor import ConicClassifier
+
+
+class _RSVM(MetricTransformerMixin, ConicClassifier):
+    """What R-SVM+ and R-SVM_mu+ share: C and lam, and pairs of rows found by constraint generation."""
+
+    _letters = ("lam",)
+
+    def __init__(
+        self, C=1.0, lam=1.0, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
+        fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
+    ):  # fmt: skip
+        super().__init__(
+            C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
+            fit_intercept=fit_intercept, class_weight=class_weight, tol=tol, max_iter=max_iter,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.lam = lam
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_number("lam", self.lam, 0)
+
+    def _learn(self, results):
+        self.active_pairs_ = [self._user_rows(result.active_pairs) for result in results]
+        self.diameter_ = np.sqrt([2 * result.radius for result in results])
+
+
+class RSVMPlus(_RSVM):
+    """R-SVM+: the separator scales the features itself, and pays for the largest distance of two scaled points.
+
+    Minimises ``1/2 |w|^2 + lam r + C sum_i s_i max(0, 1 - y_i (w'x_i + b))``, where r is half the largest squared distance
+    of two points of ``x * w``. It is the SVM on ``x * sqrt(metric)``, for a diagonal metric that the farthest pairs set.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss.
+    lam : float, default=1.0
+        Weight of the radius, not negative; 0 is the SVM. Large values of C and lam together make the model invariant to
+        the units of the features.
+    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`; the units of the features matter, so standardise them.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+        As in `FSVM`.
+    metric_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Diagonal of the metric, in (0, 1].
+    active_pairs_ : list of ndarray of shape (n_pairs, 2)
+        For each labelling (one, or one per class) the pairs of rows of X whose distance carries the radius.
+    diameter_ : ndarray of shape (1,) or (n_classes,)
+        The largest distance of two points of ``x * w``: ``sqrt(2 r)``.
+    components_ : ndarray of shape (n_features, n_features)
+        ``diag(sqrt(metric))``, of the mean metric over the classes.
+
+    References
+    ----------
+    H. Do, A. Kalousis, "Convex formulations of radius-margin based support vector machines", ICML 2013.
+
+    Examples
+    --------
+    >>> from radiusmargin import RSVMPlus
+    >>> model = RSVMPlus(C=10.0, lam=0.25).fit([[-1.0], [1.0]], [0, 1])
+    >>> model.coef_.round(4).tolist(), model.metric_.round(4).tolist(), model.active_pairs_[0].tolist()
+    ([[1.0]], [[0.5]], [[0, 1]])
+    """
+
+    _solver = staticmethod(rsvm_plus)
+
+    def _learn(self, results):
+        super()._learn(results)
+        self.metric_ = np.array([result.metric for result in results])
+        self.components_ = np.diag(np.sqrt(self.metric_.mean(axis=0)))
+
+
+class RSVMMuPlus(_RSVM):
+    """R-SVM_mu+: weights of the features, which pay for the largest distance of two weighted points.
+
+    Minimises ``1/2 sum_k w_k^2 / mu_k + lam r + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` over separators and weights mu on
+    the simplex, where r is half the largest squared distance of two points of ``x * sqrt(mu)`` (Eq. 3 of the F-SVM paper).
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss.
+    lam : float, default=1.0
+        Weight of the radius, not negative; 0 is the SVM with the squared 1-norm.
+    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`; the units of the features matter, so standardise them.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+        As in `FSVM`.
+    mu_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the features, on the simplex; some are zero.
+    active_pairs_ : list of ndarray of shape (n_pairs, 2)
+        For each labelling (one, or one per class) the pairs of rows of X whose distance carries the radius.
+    diameter_ : ndarray of shape (1,) or (n_classes,)
+        The largest distance of two weighted points: ``sqrt(2 r)``.
+    components_ : ndarray of shape (n_features, n_features)
+        ``diag(sqrt(mu))``, of the mean mu over the classes: `transform` keeps the features where they stand.
+
+    References
+    ----------
+    H. Do, A. Kalousis, "Convex formulations of radius-margin based support vector machines", ICML 2013.
+
+    Examples
+    --------
+    >>> from radiusmargin import RSVMMuPlus
+    >>> X = [[-1.0, 9.0], [-1.0, -9.0], [1.0, 9.0], [1.0, -9.0]]
+    >>> model = RSVMMuPlus(C=10.0, lam=0.1).fit(X, [0, 0, 1, 1])
+    >>> model.mu_.round(4).tolist(), model.diameter_.round(4).tolist()
+    ([[1.0, 0.0]], [2.0])
+    """
+
+    _solver = staticmethod(rsvm_mu_plus)
+
+    def _learn(self, results):
+        super()._learn(results)
+        self.mu_ = np.array([result.mu for result in results])
+        self.components_ = np.diag(np.sqrt(self.mu_.mean(axis=0)))

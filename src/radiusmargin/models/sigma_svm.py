@@ -1,0 +1,108 @@
+"""Sigma-SVM: the SVM in a metric between that of the data's units and that of their covariance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry import TemperedScatter, scatter_matrix, tempered_scatter
+from .base import MetricTransformerMixin, check_number, metric_root
+from .svm import SVM
+
+
+class SigmaSVM(MetricTransformerMixin, SVM):
+    """Support vector machine whose norm is mixed with the covariance of the data.
+
+    Minimises ``1/2 w'Tw + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` with ``T = (1 - D) I + D Sigma``, Sigma the weighted
+    covariance: the SVM on ``T^{-1/2} x``. ``D=0`` is the SVM, ``D=1`` the SVM on whitened data, which is the F-SVM.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss.
+    D : float in [0, 1], default=0.5
+        Weight of the covariance in the norm. Meant for features of comparable units, standardised ones for example.
+    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+        As in `FSVM`.
+    components_ : ndarray of shape (rank, n_features)
+        L with ``L'L = T^{-1}``, the same metric for all classes (the pseudo-inverse where T is singular).
+
+    Notes
+    -----
+    With ``D=1`` and a singular covariance the problem is solved in its range, as in `FSVM`. Sparse input stays sparse
+    otherwise.
+
+    References
+    ----------
+    P. Shivaswamy, T. Jebara, "Maximum relative margin and data-dependent regularization", JMLR 11 (2010).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from radiusmargin import FSVM, SigmaSVM
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = SigmaSVM(C=0.1, D=1.0).fit(scale(X), y)
+    >>> round(model.objective_, 4) == round(FSVM(C=0.1).fit(X, y).objective_, 4)
+    True
+    """
+
+    def __init__(
+        self, C=1.0, D=0.5, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
+        fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
+    ):  # fmt: skip
+        super().__init__(
+            C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
+            fit_intercept=fit_intercept, class_weight=class_weight, tol=tol, max_iter=max_iter,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.D = D
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_number("D", self.D, 0, 1, high_allowed=True)
+
+    def _solve(self, X, columns, weight, y):
+        space = _Space.of(X, weight, float(self.D))
+        results = [self._one_column(space, column, weight, k) for k, column in enumerate(columns)]
+        coef, intercept = space.lift(np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
+        self.components_ = metric_root(space.metric())
+        self._keep(results, coef, intercept)
+
+    def _solve_column(self, space, y, weight, k):
+        return self._solve_hinge(space.rows, y, weight, space.T)
+
+
+@dataclass(frozen=True, eq=False)
+class _Space:
+    """The rows and T in coordinates in which T has an inverse: the user's, or those of the range of Sigma."""
+
+    rows: np.ndarray
+    T: np.ndarray
+    reduced: TemperedScatter | None
+
+    @classmethod
+    def of(cls, X, weight, D):
+        if D == 1:
+            scatter = tempered_scatter(X, sample_weight=weight)
+            if len(scatter.eigenvalues) == 0:
+                raise ValueError("X has no feature that varies; with D=1 there is nothing to learn from.")
+            if not scatter.full_rank:
+                return cls(scatter.project(X), scatter.eigenvalues, scatter)
+        Sigma = scatter_matrix(X, sample_weight=weight) / weight.sum()
+        return cls(X, (1 - D) * np.eye(len(Sigma)) + D * Sigma, None)
+
+    def lift(self, coef, intercept):
+        return (coef, intercept) if self.reduced is None else self.reduced.lift(coef, intercept)
+
+    def metric(self):
+        """The inverse of T in the user's units."""
+        if self.reduced is None:
+            return np.linalg.inv(self.T)
+        return self.reduced.lift_metric(np.diag(1 / self.T))

@@ -1,0 +1,187 @@
+"""The radius-margin solvers against the semidefinite and second-order cone forms of the same problems."""
+
+import numpy as np
+import pytest
+
+from radiusmargin.geometry import geometric_mean
+from radiusmargin.solvers.alternating import solve_alternating
+from radiusmargin.solvers.matrix_newton import NuclearEnvelope
+from radiusmargin.solvers.metric_norm import Constrained, MetricNorm, Penalised
+from radiusmargin.solvers.projected_gradient import solve_projected_gradient
+from radiusmargin.solvers.radius_margin import RadiusMarginProblem, solve_exact
+
+
+def make_problem(K=1, n=60, d=4, C=1.0, eta=0.0, penalty=None, seed=0, **kwargs):
+    rng = np.random.default_rng(seed)
+    classes = max(K, 2)
+    codes = rng.integers(0, classes, n)
+    codes[:classes] = np.arange(classes)
+    X = (rng.normal(size=(n, d)) + 0.8 * rng.normal(size=(classes, d))[codes]) @ (
+        np.eye(d) + 0.4 * rng.normal(size=(d, d))
+    )
+    Y = np.array([np.where(codes == k, 1.0, -1.0) for k in range(K)])
+    centred = X - X.mean(axis=0)
+    T = centred.T @ centred
+    return RadiusMarginProblem(X, Y, C, MetricNorm(T, eta), penalty or Constrained(float(n)), np.ones(n), **kwargs)
+
+
+def oracle(problem):
+    """The nuclear-norm form, solved by Clarabel."""
+    cp = pytest.importorskip("cvxpy")
+    K, d = problem.n_columns, problem.X.shape[1]
+    W, b = cp.Variable((d, K)), cp.Variable(K)
+    root = np.linalg.cholesky(problem.norm.T).T
+    eta = problem.norm.eta
+    N = cp.normNuc(cp.hstack([root @ W, np.sqrt(eta) * root]) if eta > 0 else root @ W)
+    loss = sum(cp.sum(cp.pos(1 - cp.multiply(problem.Y[k], problem.X @ W[:, k] + b[k]))) for k in range(K))
+    form = problem.penalty
+    term = cp.square(N) / (2 * form.kappa) if isinstance(form, Constrained) else np.sqrt(2 * form.rho) * N
+    return cp.Problem(cp.Minimize(term + problem.C * loss)).solve(solver="CLARABEL")
+
+
+def metric_oracle(problem):
+    """The problem as the paper prints it, over w, b and M (one column): a semidefinite program."""
+    cp = pytest.importorskip("cvxpy")
+    d, eta, form = problem.X.shape[1], problem.norm.eta, problem.penalty
+    w, b, M = cp.Variable(d), cp.Variable(), cp.Variable((d, d), PSD=True)
+    loss = cp.sum(cp.pos(1 - cp.multiply(problem.Y[0], problem.X @ w + b)))
+    value = 0.5 * cp.matrix_frac(w, M) + problem.C * loss
+    if eta > 0:
+        value += 0.5 * eta * sum(cp.matrix_frac(np.eye(d)[k], M) for k in range(d))
+    if isinstance(form, Constrained):
+        return cp.Problem(cp.Minimize(value), [cp.trace(M @ problem.norm.T) <= form.kappa]).solve(solver="CLARABEL")
+    return cp.Problem(cp.Minimize(value + form.rho * cp.trace(M @ problem.norm.T))).solve(solver="CLARABEL")
+
+
+@pytest.mark.parametrize("eta", [0.0, 1e-4, 1.0])
+@pytest.mark.parametrize("penalty", [Constrained(60.0), Penalised(0.5)], ids=["constrained", "penalised"])
+@pytest.mark.parametrize("K", [1, 3])
+def test_exact_solution_matches_the_nuclear_norm_form(K, penalty, eta):
+    problem = make_problem(K, eta=eta, penalty=penalty)
+    result = solve_exact(problem)
+    assert result.converged
+    assert result.objective == pytest.approx(oracle(problem), rel=2e-6)
+    assert result.dual_objective <= result.objective
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.1])
+@pytest.mark.parametrize("penalty", [Constrained(60.0), Penalised(0.5)], ids=["constrained", "penalised"])
+def test_eliminating_the_metric_changes_nothing(penalty, eta):
+    """F6 and finding 1: the minimum over M of the printed problem is our objective."""
+    problem = make_problem(eta=eta, penalty=penalty)
+    assert solve_exact(problem).objective == pytest.approx(metric_oracle(problem), rel=1e-4)
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1, 10.0, 1e3])
+@pytest.mark.parametrize("K", [1, 4])
+@pytest.mark.parametrize("form", ["constrained", "penalised"])
+def test_the_certificate_is_reached_and_feasible(form, K, C):
+    n = 90
+    penalty = Constrained(float(n)) if form == "constrained" else Penalised(2.0)
+    for eta in (0.0, 1e-6, 0.01, 10.0):
+        problem = make_problem(K, n=n, d=5, C=C, eta=eta, penalty=penalty, seed=K)
+        result = solve_exact(problem)
+        assert result.gap <= 1e-6
+        alpha = result.alpha
+        assert alpha.min() >= 0
+        assert alpha.max() <= C * (1 + 1e-12)
+        np.testing.assert_allclose((problem.Y * alpha).sum(axis=1), 0, atol=1e-8 * alpha.sum())
+        G = problem.X.T @ (problem.Y * alpha).T
+        if form == "penalised":  # GG' <= 2 rho T
+            slack = 2 * penalty.rho * problem.norm.T - G @ G.T
+            assert np.linalg.eigvalsh(slack)[0] >= -1e-8 * np.trace(slack)
+
+
+def test_the_metric_is_the_geometric_mean_and_meets_its_constraint():
+    problem = make_problem(eta=0.3)
+    result = solve_exact(problem)
+    T, w = problem.norm.T, result.coef[0]
+    Q = np.outer(w, w) + 0.3 * np.eye(len(w))
+    mean = geometric_mean(np.linalg.inv(T), Q)
+    np.testing.assert_allclose(result.M / np.trace(result.M), mean / np.trace(mean), atol=1e-8)
+    assert np.trace(result.M @ T) == pytest.approx(problem.penalty.kappa)
+
+
+def test_without_smoothing_the_metric_has_rank_one():
+    problem = make_problem()
+    result = solve_exact(problem)
+    w, T = result.coef[0], problem.norm.T
+    np.testing.assert_allclose(result.M, np.outer(w, w) * problem.penalty.kappa / (w @ T @ w), atol=1e-10)
+
+
+def test_large_eta_semi_whitens_and_small_eta_whitens():
+    def direction(eta):
+        w = solve_exact(make_problem(eta=eta, C=0.1, tol=1e-9)).coef[0]
+        return w / np.linalg.norm(w)
+
+    semi = make_problem(C=0.1)
+    root = semi.norm.root
+    from radiusmargin.solvers import hinge_svm
+
+    # eta -> infinity: M ~ T^{-1/2} of trace kappa, so the regulariser is T^{1/2} tr(T^{1/2}) / kappa.
+    expected = hinge_svm(semi.X, semi.Y[0], 0.1, root * np.trace(root) / semi.penalty.kappa, tol=1e-9).coef
+    assert direction(1e5) @ expected / np.linalg.norm(expected) == pytest.approx(1.0, abs=1e-4)
+    assert direction(1e-10) @ direction(0.0) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_shared_metric_gives_low_rank():
+    """F8: three one-vs-rest problems in general position meet in two dimensions."""
+    problem = make_problem(3, penalty=Penalised(10.0), C=1.0, d=6, n=120)
+    singular = np.linalg.svd(problem.norm.root @ solve_exact(problem).coef.T, compute_uv=False)
+    assert singular[0] > 0
+    assert np.sum(singular > 1e-7 * singular[0]) < 3
+
+
+@pytest.mark.parametrize("eta", [1e-3, 1.0])
+@pytest.mark.parametrize("K", [1, 3])
+def test_alternating_reaches_the_same_optimum(K, eta):
+    problem = make_problem(K, eta=eta, tol=1e-5)
+    alternating, exact = solve_alternating(problem), solve_exact(problem)
+    assert alternating.objective == pytest.approx(exact.objective, rel=1e-3)
+    assert alternating.objective >= exact.dual_objective
+
+
+def test_algorithm_1_is_monotone_and_stops_short():
+    """Finding 3, on a recorded example: the printed algorithm leaves percents on the table, and says so."""
+    problem = make_problem(C=0.1)
+    result, exact = solve_projected_gradient(problem), solve_exact(problem)
+    values = [entry["algorithm_objective"] for entry in result.history]
+    assert np.all(np.diff(values) <= 1e-9 * np.abs(values[:-1]))
+    assert exact.gap < 1e-6 < 1e-3 < result.gap
+    assert not result.converged
+    assert np.linalg.eigvalsh(result.M)[0] > 0
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.1])
+@pytest.mark.parametrize("penalty", [Constrained(7.0), Penalised(0.5)])
+def test_derivative_of_the_nuclear_envelope(penalty, eta):
+    rng = np.random.default_rng(1)
+    d, K, sigma = 5, 3, 0.7
+    envelope = NuclearEnvelope(MetricNorm(np.eye(d) + 0.3, eta), penalty)
+    V, reference = rng.normal(size=(d, K)), rng.normal(size=(d, K + d))
+    if eta == 0.0:
+        reference[:, K:] = 0.0
+    envelope.slope(V, reference, sigma)
+    blocks = envelope.derivative(np.eye(d))
+    for k in range(K):
+        for i in range(d):
+            H = np.zeros((d, K))
+            H[i, k] = 1e-6
+            numeric = (envelope.slope(V + H, reference, sigma) - envelope.slope(V - H, reference, sigma)) / 2e-6
+            np.testing.assert_allclose(blocks[k, :, i, :], numeric[:, :K].T, atol=1e-7)
+
+
+def test_gradient_and_hessian_of_the_norm():
+    rng = np.random.default_rng(0)
+    norm, W = MetricNorm(np.eye(4) + 0.5, 0.2), rng.normal(size=(4, 2))
+    point = norm.at(W)
+    assert point.value == pytest.approx(norm.value(W))
+    for i in range(4):
+        H = np.zeros((4, 2))
+        H[i, 1] = 1e-6
+        assert point.gradient(1)[i] == pytest.approx((norm.value(W + H) - norm.value(W - H)) / 2e-6, rel=1e-6)
+
+
+def test_a_singular_scatter_is_refused():
+    with pytest.raises(ValueError, match="positive definite"):
+        MetricNorm(np.zeros((2, 2)))
