@@ -1,0 +1,109 @@
+"""What a model learned, drawn: margin and enclosing ball before and after, the spectrum of M, the way to the optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..geometry import minimum_enclosing_ball
+from ._matplotlib import pyplot
+
+
+class MarginDisplay:
+    """Data, separator, margin and minimum enclosing ball in the plane, before and after the transformation.
+
+    The plane is spanned by the separator's normal and the direction of largest variance perpendicular to it, so that the
+    separator and its margin appear at their true distance; the ball's shadow is a circle of its true radius.
+    """
+
+    def __init__(self, views):
+        self.views = views
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, column=0, axes=None):
+        """Draw a fitted model on the data (X, y); `column` picks the class against the rest."""
+        X = np.asarray(X, dtype=float)
+        w, b = estimator.coef_[column], estimator.intercept_[column]
+        L = estimator.components_
+        v = np.linalg.lstsq(L.T, w, rcond=None)[0]
+        positive = np.asarray(y) == estimator.classes_[column if len(estimator.coef_) > 1 else 1]
+        views = {"before": _view(X, w, b, positive), "after": _view(X @ L.T, v, b, positive)}
+        return cls(views).plot(axes)
+
+    def plot(self, axes=None):
+        if axes is None:
+            _, axes = pyplot().subplots(1, 2, figsize=(10, 5), layout="constrained")
+        for axis, (name, view) in zip(axes, self.views.items(), strict=True):
+            _draw(axis, view)
+            ratio = (view["radius"] / view["margin"]) ** 2
+            axis.set_title(f"{name}: radius {view['radius']:.3g}, margin {view['margin']:.3g}\nratio² {ratio:.3g}")
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self
+
+
+def _view(Z, w, b, positive):
+    length = np.linalg.norm(w)
+    normal = w / length if length > 0 else np.eye(len(w))[0]
+    rest = Z - Z.mean(axis=0)
+    rest = rest - np.outer(rest @ normal, normal)
+    second = np.linalg.svd(rest, full_matrices=False)[2][0] if Z.shape[1] > 1 else np.zeros_like(normal)
+    ball = minimum_enclosing_ball(Z)
+    plane = np.column_stack([normal, second])
+    with np.errstate(divide="ignore"):
+        return {
+            "points": Z @ plane, "centre": ball.center @ plane, "radius": ball.radius, "positive": positive,
+            "offset": -b / length if length > 0 else 0.0, "margin": np.divide(1.0, length),
+        }  # fmt: skip
+
+
+def _draw(axis, view):
+    points, positive = view["points"], view["positive"]
+    for mask, colour, marker in ((positive, "tab:blue", "o"), (~positive, "tab:orange", "s")):
+        axis.scatter(*points[mask].T, s=12, c=colour, marker=marker, alpha=0.7, linewidths=0)
+    axis.axvline(view["offset"], color="black", linewidth=1)
+    for side in (-1, 1):
+        axis.axvline(view["offset"] + side * view["margin"], color="black", linewidth=0.8, linestyle="--")
+    circle = pyplot().Circle(view["centre"], view["radius"], fill=False, color="tab:green", linewidth=1.2)
+    axis.add_patch(circle)
+    reach = 1.1 * view["radius"]
+    axis.set_xlim(view["centre"][0] - reach, view["centre"][0] + reach)
+    axis.set_ylim(view["centre"][1] - reach, view["centre"][1] + reach)
+    axis.set_aspect("equal")
+    axis.set_xlabel("along the normal of the separator")
+    axis.set_ylabel("largest spread across it")
+
+
+class MetricDisplay:
+    """Eigenvalues of the learned metric, and objective and gap from round to round."""
+
+    def __init__(self, eigenvalues, history=()):
+        self.eigenvalues, self.history = np.asarray(eigenvalues), list(history)
+
+    @classmethod
+    def from_estimator(cls, estimator, *, axes=None):
+        """Draw a fitted model; the convergence needs `history_` (``verbose=1`` or an iterative solver)."""
+        values = np.linalg.eigvalsh(estimator.get_mahalanobis_matrix())[::-1].clip(0)
+        return cls(values, getattr(estimator, "history_", ())).plot(axes)
+
+    def plot(self, axes=None):
+        panels = 2 if self.history else 1
+        if axes is None:
+            _, axes = pyplot().subplots(1, panels, figsize=(4.5 * panels, 3.5), layout="constrained", squeeze=False)
+            axes = axes[0]
+        share = self.eigenvalues / max(self.eigenvalues.sum(), 1e-300)
+        axes[0].bar(np.arange(1, len(share) + 1), share)
+        axes[0].set(xlabel="direction", ylabel="share of tr M", title="spectrum of the metric")
+        axes[0].xaxis.get_major_locator().set_params(integer=True)
+        if self.history:
+            self._plot_convergence(axes[1])
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self
+
+    def _plot_convergence(self, axis):
+        rounds = np.arange(1, len(self.history) + 1)
+        best = max(entry["dual_objective"] for entry in self.history)
+        above = [max(entry["objective"] - best, 1e-16) / abs(best) for entry in self.history]
+        axis.semilogy(rounds, above, label="objective above the best bound")
+        axis.semilogy(rounds, [max(entry["gap"], 1e-16) for entry in self.history], label="relative gap")
+        axis.set(xlabel="round", title="convergence")
+        axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.legend()
