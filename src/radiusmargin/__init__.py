@@ -2,11 +2,12 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from .models import FSVM
+from .models import FSVM, MRSVM, MSVM, RMM, SVM, RSVMMuPlus, RSVMPlus, SemiWhitening, SigmaSVM
+from .selection import FSVMCV
 
 try:
     __version__ = version("radiusmargin")
 except PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0+unknown"
 
-__all__ = ["FSVM"]
+__all__ = ["FSVM", "FSVMCV", "MRSVM", "MSVM", "RMM", "SVM", "RSVMMuPlus", "RSVMPlus", "SemiWhitening", "SigmaSVM"]

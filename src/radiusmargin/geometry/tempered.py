@@ -106,15 +106,18 @@ def tempered_scatter(X, y=None, *, sample_weight=None, kind="total", standardise
     >>> tempered_scatter(X).matrix(1.0).tolist()  # uncorrelated features: the variances
     [[1.0, 0.0], [0.0, 100.0]]
     """
-    n, d = X.shape
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     total = weight.sum()
-    S = scatter_matrix(X, sample_weight=weight)
-    scale = np.sqrt(np.diag(S) / total) if standardise else np.ones(d)
-    if kind == "within":
-        S = scatter_matrix(X, y, sample_weight=weight, kind="within")
-    inverse = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
-    R = inverse[:, None] * S * inverse / total
-    eigenvalues, eigenvectors = range_basis(R)
     mean = np.asarray(weight @ X).ravel() / total
+    S = scatter_matrix(X, sample_weight=weight)
+    within = scatter_matrix(X, y, sample_weight=weight, kind="within") if kind == "within" else S
+    return decompose(S, within, mean, total, standardise=standardise)
+
+
+def decompose(S, chosen, mean, total, *, standardise=True) -> TemperedScatter:
+    """`tempered_scatter` from scatter matrices at hand: `S` the total one, which sets the units, `chosen` the one to temper."""
+    d = len(mean)
+    scale = np.sqrt(np.diag(S) / total) if standardise else np.ones(d)
+    inverse = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
+    eigenvalues, eigenvectors = range_basis(inverse[:, None] * chosen * inverse / total)
     return TemperedScatter(mean, scale, eigenvalues, eigenvectors, float(total))

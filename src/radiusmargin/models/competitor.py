@@ -16,8 +16,8 @@ class Competitor(MarginClassifier):
     """
 
     def __init__(
-        self, C=1.0, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, fit_intercept=True,
-        class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
+        self, C=1.0, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
+        fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
     ):  # fmt: skip
         self.C = C
         self.kernel = kernel
@@ -48,8 +48,8 @@ class ConicClassifier(Competitor):
     def _solve_column(self, X, y, weight, k):
         letters = {name: float(getattr(self, name)) for name in self._letters}
         return self._solver(
-            X, y, float(self.C), **letters, sample_weight=weight, fit_intercept=self.fit_intercept, tol=self.tol,
-            max_iter=int(self.max_iter),
+            X, y, float(self.C), **letters, sample_weight=weight, fit_intercept=bool(self.fit_intercept),
+            tol=self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip
 
     def _solve(self, X, columns, weight, y):
@@ -61,8 +61,8 @@ class ConicClassifier(Competitor):
 
     def _check_training_data(self, X, y, sample_weight):
         checked = super()._check_training_data(X, y, sample_weight)
-        everything = sample_weight is None or np.ndim(sample_weight) == 0
-        self._kept_rows = np.arange(len(checked[1])) if everything else np.flatnonzero(np.asarray(sample_weight))
+        weight = np.ones(len(checked[1])) if sample_weight is None else np.asarray(sample_weight)
+        self._kept_rows = np.flatnonzero(weight) if weight.ndim else np.arange(len(checked[1]))
         return checked
 
     def _user_rows(self, index):

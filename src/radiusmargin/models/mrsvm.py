@@ -16,15 +16,18 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
 
         1/2 sum_k w_k^2 / mu_k + C / (2 s(mu)) sum_i s_i xi_i^2,        s(mu) = sum_k mu_k R_k^2
 
-    where xi_i is the hinge loss and R_k the half range of feature k, so that s(mu) bounds the squared radius of the
-    weighted data. The loss is squared: with xi_i itself, as the F-SVM paper prints it (Eq. 2), the problem is not convex.
+    where xi_i is the hinge loss and R_k the half range of feature k, so that s(mu) bounds the squared radius
+    of the weighted data. The loss is squared: with xi_i itself, as the F-SVM paper prints it (Eq. 2), the
+    problem is not convex.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the loss; the same for data in any common unit.
-    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
-        As in `FSVM`; the relative units of the features matter, so standardise them.
+        Weight of the loss, whatever the common unit of the features; they should be standardised.
+    kernel, gamma, degree, coef0, n_components
+        The kernel map, as in `FSVM`.
+    fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`.
 
     Attributes
     ----------
@@ -37,10 +40,8 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
     components_ : ndarray of shape (n_features, n_features)
         ``diag(sqrt(mu))``, of the mean mu over the classes: `transform` keeps the features where they stand.
 
-    References
-    ----------
-    H. Do, A. Kalousis, M. Hilario, "Feature weighting using margin and radius based error bound optimization in SVMs",
-    ECML-PKDD 2009.
+    References ---------- H. Do, A. Kalousis, M. Hilario, "Feature weighting using margin and radius based
+    error bound optimization in SVMs", ECML-PKDD 2009.
 
     Examples
     --------

@@ -12,23 +12,27 @@ from .competitor import ConicClassifier
 class MSVM(MetricTransformerMixin, ConicClassifier):
     """Support vector machine that learns a linear map of the data into the unit ball.
 
-    Minimises ``1/2 |v|^2 + C sum_i s_i max(0, 1 - y_i (v'A x_i + b))`` over separators v, b and maps A subject to
-    ``|A (x_i - xbar)| <= 1`` for all points, xbar being the weighted mean.
+    Minimises ``1/2 |v|^2 + C sum_i s_i max(0, 1 - y_i (v'A x_i + b))`` over separators v, b and maps A
+    subject to ``|A (x_i - xbar)| <= 1`` for all points, xbar being the weighted mean.
 
-    The problem is not convex in (v, A), and the gradient projection that was published for it is a heuristic. Here it is
-    solved globally: with ``w = A'v`` and the map eliminated, what is left is the convex quadratic program
+    The problem is not convex in (v, A), and the gradient projection that was published for it is a heuristic.
+    Here it is solved globally: with ``w = A'v`` and the map eliminated, what is left is the convex quadratic
+    program
 
         min  1/2 max_i (w'(x_i - xbar))^2 + C sum_i s_i max(0, 1 - y_i (w'x_i + b))
 
-    whose optimal map projects onto the line of w. The model is invariant under invertible linear maps of the features.
+    whose optimal map projects onto the line of w. The model is invariant under invertible linear maps of the
+    features.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the loss; it has no unit.
-    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
-        As in `FSVM`. With a kernel, limit `n_components`: in the full feature space the outputs are free and the labels
-        are interpolated.
+    kernel, gamma, degree, coef0, n_components
+        The kernel map, as in `FSVM`. Limit `n_components`: in the full feature space of a kernel the outputs
+        are free, and the labels are interpolated.
+    fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`.
 
     Attributes
     ----------
@@ -39,7 +43,8 @@ class MSVM(MetricTransformerMixin, ConicClassifier):
     bound_active_ : list of ndarray
         For each labelling (one, or one per class) the rows of X that touch the ball and carry a multiplier.
     components_ : ndarray of shape (rank, n_features)
-        L with ``L'L = ww' / bound^2``, of rank one; with several classes the root of the mean of their metrics.
+        L with ``L'L = ww' / bound^2``, of rank one; with several classes the root of the mean of their
+        metrics.
 
     References
     ----------
@@ -49,8 +54,10 @@ class MSVM(MetricTransformerMixin, ConicClassifier):
     --------
     >>> from radiusmargin import MSVM
     >>> model = MSVM(C=10.0).fit([[-3.0], [-1.0], [1.0], [3.0]], [0, 0, 1, 1])
-    >>> model.coef_.round(4).tolist(), model.bound_.round(4).tolist(), model.transform([[3.0]]).round(4).tolist()
-    ([[1.0]], [3.0], [[1.0]])
+    >>> model.coef_.round(4).tolist(), model.bound_.round(4).tolist()
+    ([[1.0]], [3.0])
+    >>> model.transform([[-3.0], [3.0]]).round(4).ravel().tolist()
+    [-1.0, 1.0]
     """
 
     _solver = staticmethod(msvm)

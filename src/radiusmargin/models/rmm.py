@@ -12,26 +12,28 @@ from .competitor import ConicClassifier
 class RMM(ConicClassifier):
     """Relative margin machine: a large margin, relative to the spread of the data along the separator.
 
-    Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i f(x_i))`` subject to ``|f(x_i)| <= B`` for all training points,
-    ``f(x) = w'x + b``.
+    Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i f(x_i))`` subject to ``|f(x_i)| <= B`` for all training
+    points, ``f(x) = w'x + b``.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the loss.
+        Weight of the loss. Its unit is that of the features, which should be standardised.
     B : float in [1, inf], default=2.0
-        Bound of the outputs, hard for every training point. From the largest output of the SVM on, nothing changes any
-        more: ``B=np.inf`` is the SVM.
-    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
-        As in `FSVM`; the units of the features matter, so standardise them.
+        Bound of the outputs, hard for every training point. From the largest output of the SVM on, nothing
+        changes any more: ``B=np.inf`` is the SVM.
+    kernel, gamma, degree, coef0, n_components
+        The kernel map, as in `FSVM`.
+    fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`.
 
     Attributes
     ----------
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
         As in `FSVM`.
     bound_active_ : list of ndarray
-        For each labelling (one, or one per class) the rows of X whose bound carries a multiplier. They shape the metric:
-        the model is an SVM in the metric ``I + scatter of these points``.
+        For each labelling (one, or one per class) the rows of X whose bound carries a multiplier. They shape
+        the metric: the model is an SVM in the metric ``I + scatter of these points``.
 
     References
     ----------
@@ -62,7 +64,7 @@ class RMM(ConicClassifier):
 
     def _check_parameters(self):
         super()._check_parameters()
-        if not (isinstance(self.B, float) and self.B == np.inf):
+        if not (isinstance(self.B, float) and np.isposinf(self.B)):
             check_number("B", self.B, 1)
 
     def _learn(self, results):

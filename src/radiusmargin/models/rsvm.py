@@ -35,20 +35,23 @@ class _RSVM(MetricTransformerMixin, ConicClassifier):
 
 
 class RSVMPlus(_RSVM):
-    """R-SVM+: the separator scales the features itself, and pays for the largest distance of two scaled points.
+    """R-SVM+: the separator scales the features itself, and pays for the largest distance of two points.
 
-    Minimises ``1/2 |w|^2 + lam r + C sum_i s_i max(0, 1 - y_i (w'x_i + b))``, where r is half the largest squared distance
-    of two points of ``x * w``. It is the SVM on ``x * sqrt(metric)``, for a diagonal metric that the farthest pairs set.
+    Minimises ``1/2 |w|^2 + lam r + C sum_i s_i max(0, 1 - y_i (w'x_i + b))``, where r is half the largest
+    squared distance of two points of ``x * w``. It is the SVM on ``x * sqrt(metric)``, for a diagonal metric
+    that the farthest pairs set.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the loss.
+        Weight of the loss. Its unit is that of the features, which should be standardised.
     lam : float, default=1.0
-        Weight of the radius, not negative; 0 is the SVM. Large values of C and lam together make the model invariant to
-        the units of the features.
-    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
-        As in `FSVM`; the units of the features matter, so standardise them.
+        Weight of the radius, not negative; 0 is the SVM. Large values of C and lam together make the model
+        invariant to the units of the features.
+    kernel, gamma, degree, coef0, n_components
+        The kernel map, as in `FSVM`.
+    fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`.
 
     Attributes
     ----------
@@ -86,17 +89,20 @@ class RSVMPlus(_RSVM):
 class RSVMMuPlus(_RSVM):
     """R-SVM_mu+: weights of the features, which pay for the largest distance of two weighted points.
 
-    Minimises ``1/2 sum_k w_k^2 / mu_k + lam r + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` over separators and weights mu on
-    the simplex, where r is half the largest squared distance of two points of ``x * sqrt(mu)`` (Eq. 3 of the F-SVM paper).
+    Minimises ``1/2 sum_k w_k^2 / mu_k + lam r + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` over separators and
+    weights mu on the simplex, where r is half the largest squared distance of two points of ``x * sqrt(mu)``
+    (Eq. 3 of the F-SVM paper).
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the loss.
+        Weight of the loss. Its unit is that of the features, which should be standardised.
     lam : float, default=1.0
         Weight of the radius, not negative; 0 is the SVM with the squared 1-norm.
-    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
-        As in `FSVM`; the units of the features matter, so standardise them.
+    kernel, gamma, degree, coef0, n_components
+        The kernel map, as in `FSVM`.
+    fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM`.
 
     Attributes
     ----------

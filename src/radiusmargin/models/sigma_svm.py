@@ -14,16 +14,20 @@ from .svm import SVM
 class SigmaSVM(MetricTransformerMixin, SVM):
     """Support vector machine whose norm is mixed with the covariance of the data.
 
-    Minimises ``1/2 w'Tw + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` with ``T = (1 - D) I + D Sigma``, Sigma the weighted
-    covariance: the SVM on ``T^{-1/2} x``. ``D=0`` is the SVM, ``D=1`` the SVM on whitened data, which is the F-SVM.
+    Minimises ``1/2 w'Tw + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` with ``T = (1 - D) I + D Sigma``, Sigma
+    the weighted covariance: the SVM on ``T^{-1/2} x``. ``D=0`` is the SVM, ``D=1`` the SVM on whitened data,
+    which is the F-SVM.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the loss.
     D : float in [0, 1], default=0.5
-        Weight of the covariance in the norm. Meant for features of comparable units, standardised ones for example.
-    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        Weight of the covariance in the norm. Meant for features of comparable units, standardised ones for
+        example.
+    kernel, gamma, degree, coef0, n_components
+        The kernel map, as in `FSVM`.
+    fit_intercept, class_weight, tol, max_iter, random_state, verbose
         As in `FSVM`.
 
     Attributes
@@ -33,10 +37,8 @@ class SigmaSVM(MetricTransformerMixin, SVM):
     components_ : ndarray of shape (rank, n_features)
         L with ``L'L = T^{-1}``, the same metric for all classes (the pseudo-inverse where T is singular).
 
-    Notes
-    -----
-    With ``D=1`` and a singular covariance the problem is solved in its range, as in `FSVM`. Sparse input stays sparse
-    otherwise.
+    Notes ----- With ``D=1`` and a singular covariance the problem is solved in its range, as in `FSVM`.
+    Sparse input stays sparse otherwise.
 
     References
     ----------
@@ -71,7 +73,9 @@ class SigmaSVM(MetricTransformerMixin, SVM):
     def _solve(self, X, columns, weight, y):
         space = _Space.of(X, weight, float(self.D))
         results = [self._one_column(space, column, weight, k) for k, column in enumerate(columns)]
-        coef, intercept = space.lift(np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
+        coef, intercept = space.lift(
+            np.array([r.coef for r in results]), np.array([r.intercept for r in results])
+        )
         self.components_ = metric_root(space.metric())
         self._keep(results, coef, intercept)
 

@@ -11,14 +11,16 @@ from .competitor import Competitor
 class SVM(Competitor):
     """Support vector machine in the units of the data, with an unpenalised intercept.
 
-    Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` to a certified gap. Unlike `FSVM`, it is not
-    invariant to the units of the features; the SVM on standardised features is ``FSVM(whitening=0)``.
+    Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` to a certified gap. Unlike `FSVM`, it is
+    not invariant to the units of the features; the SVM on standardised features is ``FSVM(whitening=0)``.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the loss.
-    kernel, gamma, degree, coef0, n_components, fit_intercept, class_weight, tol, max_iter, random_state, verbose
+    kernel, gamma, degree, coef0, n_components
+        The kernel map, as in `FSVM`.
+    fit_intercept, class_weight, tol, max_iter, random_state, verbose
         As in `FSVM`.
 
     Attributes
@@ -49,6 +51,6 @@ class SVM(Competitor):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the classifier warns once, over all classes
             return hinge_svm(
-                X, y, float(self.C), regularizer, weight, fit_intercept=bool(self.fit_intercept), tol=self.tol,
-                max_iter=int(self.max_iter),
+                X, y, float(self.C), regularizer, weight, fit_intercept=bool(self.fit_intercept),
+                tol=self.tol, max_iter=int(self.max_iter),
             )  # fmt: skip

@@ -73,7 +73,7 @@ class MarginData:
         return self.Z.T @ theta + self.offset * theta.sum()
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """Multipliers of the user's rows: those of a distinct row, shared among its copies; zero if left out."""
+        """Multipliers of the user's rows: those of a distinct row shared among its copies, else zero."""
         return values[self.group] * self.share
 
     def where(self, chosen: np.ndarray) -> np.ndarray:
@@ -118,9 +118,11 @@ def prepare(
 
 
 def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each distinct labelled row stands first, and which of them every row is; in the order of its bytes."""
+    """Where each distinct labelled row stands first, and which of them each row is, in order of bytes."""
     table = np.column_stack([y, X]) + 0.0  # no negative zeros, which equal positive ones in another spelling
-    _, first, member = np.unique(table.view(f"V{table[0].nbytes}").ravel(), return_index=True, return_inverse=True)
+    _, first, member = np.unique(
+        table.view(f"V{table[0].nbytes}").ravel(), return_index=True, return_inverse=True
+    )
     return first, member
 
 

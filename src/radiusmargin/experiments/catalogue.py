@@ -1,0 +1,87 @@
+"""What the harness knows of the models: the registry, and which of its entries the batched search serves."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+
+from ..datasets import DataError
+from ..models import FSVM
+from ..models.registry import get_model, list_models, make_model
+
+__all__ = ["grid_of", "is_batched", "is_scale_free", "make_estimator", "model_name", "paper_column", "resolve_models"]
+
+#: Models that are there to show what the units of the features do: nothing standardises for them.
+RAW = ("svm-raw",)
+
+
+@cache
+def _entries() -> dict:
+    return {entry.key: entry for entry in list_models()}
+
+
+def resolve_models(names) -> list[str]:
+    """Keys of the registry for what a user named: keys or names, ``"paper"`` for the columns of the paper's tables, or ``"all"``.
+
+    >>> resolve_models(["F-SVM", "svm", "fsvm"])
+    ['fsvm', 'svm']
+    """
+    keys = []
+    for name in names:
+        if name == "all":
+            keys += list(_entries())
+        elif name == "paper":
+            keys += [entry.key for entry in _entries().values() if entry.in_paper]
+        else:
+            keys.append(_one(name))
+    return list(dict.fromkeys(keys))
+
+
+def _one(name) -> str:
+    try:
+        return get_model(name).key
+    except ValueError:
+        near = difflib.get_close_matches(str(name).lower(), _entries(), n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(_entries())}"
+        raise DataError(f"there is no model {name!r}; {hint}") from None
+
+
+def model_name(key: str) -> str:
+    """The name to show; the key itself for a model that the registry no longer has.
+
+    >>> model_name("fsvm"), model_name("gone")
+    ('F-SVM', 'gone')
+    """
+    return _entries()[key].name if key in _entries() else key
+
+
+def paper_column(key: str) -> str | None:
+    """The name of the model's column in the paper's tables, None if it has none."""
+    entry = _entries().get(key)
+    return entry.name if entry is not None and entry.in_paper else None
+
+
+def grid_of(key: str, kernel: str) -> dict:
+    """The grid of a model, as plain lists."""
+    entry = get_model(key)
+    grid = entry.grid if kernel == "linear" else entry.kernel_grid
+    return {name: list(values) for name, values in grid.items()}
+
+
+def make_estimator(cell, **params):
+    """The estimator of a cell, unfitted."""
+    return make_model(cell.model, **{**cell.fixed, **params})
+
+
+def is_scale_free(cell) -> bool:
+    """Whether nothing is to be standardised: linear F-SVM does not notice the units, and some are to show their effect."""
+    return cell.model in RAW or (cell.kernel == "linear" and get_model(cell.model).estimator is FSVM)
+
+
+def is_batched(cell) -> bool:
+    """Whether the batched search serves: plain F-SVM, of which only C and the whitening are chosen."""
+    if cell.kernel != "linear" or get_model(cell.model).estimator is not FSVM:
+        return False
+    model = make_estimator(cell)
+    plain = model.rho is None and model.eta == 0 and model.coupling == "separate" and model.solver == "exact"
+    return plain and set(cell.grid) <= {"C", "whitening"}

@@ -1,0 +1,124 @@
+"""The files that an experiment leaves: tables, a page, plain data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from . import results
+from .tables import Table, to_csv, to_html, to_latex, to_markdown, write_text
+from .workflow import Outcome, data_notes, protocol_notes
+
+__all__ = ["main_table", "report_html", "to_json", "write_all"]
+
+
+def main_table(outcome: Outcome) -> Table:
+    """The table of an experiment, with every deviation among its notes."""
+    spec = outcome.spec
+    if spec.components:
+        table = results.dimension_table(outcome.records, spec)
+    elif spec.quantity == "seconds":
+        table = results.seconds_table(outcome.summary, spec)
+    else:
+        table = results.accuracy_table(outcome.summary, spec)
+    notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
+    notes += tuple(results.provenance_notes(outcome.summary))
+    return Table(table.title, table.header, table.rows, notes, table.data, table.rule_before)
+
+
+def to_json(outcome: Outcome) -> str:
+    """Specification, summary and all records."""
+    summary = outcome.summary
+    document = {
+        "specification": {key: value for key, value in vars(outcome.spec).items()},
+        "table": main_table(outcome).data,
+        "ranks": summary.ranks,
+        "friedman": None if summary.friedman is None else {
+            "chi2": summary.friedman.chi2, "p": summary.friedman.pvalue, "F": summary.friedman.F,
+            "F_p": summary.friedman.F_pvalue, "critical_difference": summary.critical_difference,
+        },
+        "notes": list(main_table(outcome).notes),
+        "records": outcome.records,
+    }  # fmt: skip
+    return json.dumps(_without_nan(document), indent=1, ensure_ascii=False, default=str) + "\n"
+
+
+def _without_nan(value):
+    """JSON has neither NaN nor infinity: both become null."""
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return value
+
+
+def write_all(outcome: Outcome, folder) -> list[Path]:
+    """Markdown, LaTeX, CSV and HTML of an experiment; returns the paths."""
+    folder = Path(folder)
+    name = f"{outcome.spec.name}-{outcome.spec.protocol}" if outcome.spec.protocol != "timing" else outcome.spec.name
+    table = main_table(outcome)
+    texts = {
+        "md": to_markdown(table),
+        "tex": to_latex(table),
+        "csv": to_csv(table),
+        "html": report_html(outcome),
+    }  # all made before the first is written
+    return [write_text(folder / f"{name}.{suffix}", text) for suffix, text in texts.items()]
+
+
+def report_html(outcome: Outcome, title: str | None = None) -> str:
+    """The page of an experiment."""
+    from ..report import render_report
+
+    spec, summary, table = outcome.spec, outcome.summary, main_table(outcome)
+    legend = Table(table.title, table.header, table.rows, results.legend(summary, spec), table.data, table.rule_before)
+    sections = _sections(outcome, summary, to_html(legend))
+    done = len(outcome.records) - outcome.n_failed
+    facts = [
+        (str(len(summary.datasets)), "data sets" if len(summary.datasets) > 1 else "data set"),
+        (str(len(summary.models)), "models"),
+        (f"{done:,}", "cells" if not outcome.n_failed else f"cells, {outcome.n_failed} failed"),
+        (f"{sum(r['seconds'] for r in outcome.records):,.0f} s", "of computing"),
+    ]
+    findings = [] if spec.components or spec.quantity == "seconds" else results.findings(summary)
+    if outcome.n_failed:
+        findings.append(f"{outcome.n_failed} cells failed; see the notes at the end.")
+    return render_report(
+        title or spec.title or spec.name,
+        subtitle=protocol_notes(spec)[0],
+        facts=facts,
+        findings=findings,
+        sections=sections,
+        footer=[*protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks), *results.provenance_notes(summary)],
+    )
+
+
+def _sections(outcome, summary, table_html):
+    from ..plots import comparison as plots
+    from ..report import Section
+
+    spec = outcome.spec
+    if spec.components:
+        figure = plots.plot_dimensions(outcome.records, summary.names)
+        return [Section("Accuracy and dimension", figure=figure), Section("Table", table=table_html)]
+    if spec.quantity == "seconds":
+        return [Section("Seconds", table=table_html), Section("Overview", figure=plots.plot_time(summary))]
+    sections = [
+        Section("Accuracy", table=table_html),
+        Section("Accuracy with intervals", "Points are means over the splits, bars 95 % intervals of the mean that allow for"
+                f" the overlap of the splits; the dashed line is {summary.names[summary.baseline]}.",
+                figure=plots.plot_accuracy(summary)),
+        Section("Critical difference", "Mean ranks over the data sets, 1 is best. Models joined by a bar are not told apart"
+                " by Nemenyi's test at 5 %.", figure=plots.plot_critical_difference(summary)),
+        Section("Time", "Same folds and number of configurations for every model.", figure=plots.plot_time(summary)),
+        Section("Radius and margin", "What the learned transformation does to the ratio that bounds the error: the squared"
+                " radius of the ball around the training points over the squared margin, on the first split. Only models"
+                " that learn a transformation have an ‘after’.", figure=plots.plot_radius_margin(summary)),
+        Section("Learned spectrum", "Eigenvalues of the learned metric M, largest first, as shares of their sum; dashed, those"
+                " of the correlation matrix of the data. The exact F-SVM has one eigenvalue per labelling: its metric is of"
+                " rank one, a projection on the separator.", figure=plots.plot_spectrum(summary)),
+        Section("Hyper-parameters", table=to_html(results.parameter_table(summary))),
+    ]  # fmt: skip
+    return [section for section in sections if section.table or section.figure is not None]

@@ -1,0 +1,119 @@
+"""The plan of an experiment: its cells, each with a hash of its content as the key of its result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from ..datasets import DataError, TaskData
+from .catalogue import grid_of, resolve_models
+from .seeds import seed_for
+from .spec import Spec
+
+__all__ = ["Cell", "data_fingerprint", "make_plan"]
+
+#: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
+HARNESS_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model on one split of one data set: the unit of work, of storage and of failure.
+
+    Everything that the result depends on is a field, so that the hash of the fields is its identity.
+    """
+
+    dataset: str
+    data: str
+    run: int
+    model: str
+    protocol: str
+    kernel: str
+    splits: str
+    folds: int
+    inner_folds: int
+    budget: int | None
+    timing_rows: int
+    grid: dict = field(hash=False)
+    fixed: dict = field(default_factory=dict, hash=False)
+    version: int = HARNESS_VERSION
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the fields in canonical JSON."""
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), default=_plain)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def seed(self) -> int:
+        """The seed of whatever the model draws; the splits have seeds of their own."""
+        return seed_for("model", self.dataset, self.run)
+
+    def axes(self) -> dict:
+        """The fields as plain data, as the store keeps them."""
+        return json.loads(json.dumps(asdict(self), default=_plain))
+
+
+def _plain(value):
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return repr(value)
+
+
+def data_fingerprint(task: TaskData) -> str:
+    """SHA-256 of features, labels and official splits: a cell is tied to the data and not to their name."""
+    digest = hashlib.sha256()
+    X = task.X.tocsr() if sparse.issparse(task.X) else np.ascontiguousarray(task.X)
+    parts = (X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
+    for array in (*parts, np.asarray(task.y)):
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    for train, test in task.splits or ():
+        digest.update(np.asarray(train, dtype=np.int64).tobytes())
+        digest.update(np.asarray(test, dtype=np.int64).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:
+    """All cells of a specification, run by run, so that a plan that is stopped has whole runs to show.
+
+    Parameters
+    ----------
+    spec : Spec
+    tasks : dict of str to TaskData
+        The data, by name, in the order of the table.
+    """
+    if not tasks:
+        raise DataError("there is no data set to run on")
+    prints = {name: data_fingerprint(task) for name, task in tasks.items()}
+    models = resolve_models(spec.models)
+    n_runs = spec.runs * spec.folds if spec.protocol == "honest" and spec.splits == "folds" else spec.runs
+    return [
+        _cell(spec, name, prints[name], run, model, fixed)
+        for run in range(n_runs)
+        for name in tasks
+        for model in models
+        for fixed in _fixed_axis(spec)
+    ]
+
+
+def _fixed_axis(spec):
+    return [{"n_components": k} for k in spec.components] or [{}]
+
+
+def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
+    # Along an axis that is fixed, all models share the baseline's grid: else those that tune the axis would try less.
+    grid = grid_of(spec.baseline if fixed else model, spec.kernel)
+    grid = {key: values for key, values in grid.items() if key not in fixed}
+    return Cell(
+        dataset=name, data=fingerprint, run=run, model=model, protocol=spec.protocol, kernel=spec.kernel,
+        splits=spec.splits, folds=spec.folds, inner_folds=spec.inner_folds, budget=spec.budget,
+        timing_rows=spec.timing_rows if spec.protocol == "timing" else 0, grid=grid, fixed=fixed,
+    )  # fmt: skip

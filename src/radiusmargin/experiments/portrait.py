@@ -1,0 +1,66 @@
+"""What a fitted linear model did to the data: radius and margin before and after, and the learned spectrum."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from ..geometry import radius_margin
+from .tuning import final_estimator
+
+__all__ = ["portrait"]
+
+#: A ball around more points than this, or in more dimensions, says little more and takes long.
+MAX_ROWS, MAX_FEATURES = 2000, 200
+
+
+def portrait(fitted, X) -> dict | None:
+    """Radius, margin and spectrum in the units of the standardised features, so that models can be compared.
+
+    Parameters
+    ----------
+    fitted : estimator or Pipeline of a standardisation and an estimator
+    X : array of shape (n_samples, n_features)
+        The training rows.
+
+    Returns
+    -------
+    dict or None
+        ``before`` and ``after`` (radius, margin and squared ratio; the median over the classes where there are
+        several), ``spectrum`` (eigenvalues of the learned metric, summing to one) and ``data_spectrum`` (those of the
+        correlation matrix). None where the model has no ``coef_`` or the data are too large or sparse.
+    """
+    model = final_estimator(fitted)
+    coef = np.atleast_2d(getattr(model, "coef_", np.empty((0, 0))))
+    if sparse.issparse(X) or coef.shape[1] != X.shape[1] or X.shape[1] > MAX_FEATURES:
+        return None
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    Z = (X - mean)[:MAX_ROWS] / scale
+    standardised = isinstance(fitted, Pipeline) and fitted.named_steps["scale"] != "passthrough"
+    units = np.ones_like(scale) if standardised else scale
+    components = getattr(model, "components_", None)
+    L = None if components is None else components * units
+    reports = [radius_margin(Z, w * units, components=L) for w in coef if np.any(w)]
+    if not reports:
+        return None
+    result = {"before": _medians([r.before for r in reports])}
+    if L is not None:
+        result["after"] = _medians([r.after for r in reports])
+        result["spectrum"] = _spectrum(L.T @ L)
+    result["data_spectrum"] = _spectrum(Z.T @ Z)
+    return result
+
+
+def _medians(measures) -> dict:
+    return {
+        name: float(np.median([getattr(measure, name) for measure in measures]))
+        for name in ("radius", "margin", "ratio")
+    }
+
+
+def _spectrum(M) -> list[float]:
+    values = np.linalg.eigvalsh(M)[::-1].clip(min=0.0)
+    total = values.sum()
+    return (values / total if total > 0 else values).tolist()

@@ -1,0 +1,179 @@
+"""Records of cells, gathered by data set and model, with the tests between the models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .catalogue import model_name
+from .statistics import (
+    FriedmanResult,
+    TestResult,
+    WinTieLoss,
+    cliques,
+    corrected_t_test,
+    critical_difference,
+    friedman,
+    mean_ranks,
+    mean_standard_error,
+    resampled_standard_error,
+    wilcoxon,
+    win_tie_loss,
+)
+
+__all__ = ["Entry", "Summary"]
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model on one data set, over all runs that succeeded.
+
+    Attributes
+    ----------
+    values : dict of int to float
+        Accuracy by run.
+    standard_error : float
+        Of the mean over resampled splits, with the correction of Nadeau and Bengio for their overlap; the plain one for
+        the paper's protocol, whose runs are reported as independent there.
+    versus : TestResult or None
+        The corrected paired t-test against the baseline; None for the baseline and for single runs.
+    errors : tuple of str
+    """
+
+    dataset: str
+    model: str
+    values: dict[int, float]
+    records: tuple[dict, ...]
+    standard_error: float
+    versus: TestResult | None
+    errors: tuple[str, ...]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(list(self.values.values()))) if self.values else float("nan")
+
+    @property
+    def mark(self) -> str:
+        """▲ significantly better than the baseline, ▼ significantly worse, at 5 %."""
+        if self.versus is None or not self.versus.pvalue < ALPHA:
+            return ""
+        return "▲" if self.versus.statistic > 0 else "▼"
+
+    def median(self, name) -> float:
+        """Median over the runs of a number that the records hold, NaN where none does."""
+        values = [record[name] for record in self.records if record.get(name) is not None]
+        return float(np.median(values)) if values else float("nan")
+
+
+class Summary:
+    """All that tables and plots show of an experiment.
+
+    Parameters
+    ----------
+    records : list of dict
+        Of one plan, in its order, which gives the order of data sets and models.
+    baseline : str
+        Key of the model that the others are tested against; the first model where it did not take part.
+    """
+
+    def __init__(self, records, baseline="svm"):
+        self.records = list(records)
+        self.datasets = list(dict.fromkeys(r["cell"]["dataset"] for r in self.records))
+        self.models = list(dict.fromkeys(r["cell"]["model"] for r in self.records))
+        self.names = {key: model_name(key) for key in self.models}
+        self.baseline = baseline if baseline in self.models else self.models[0]
+        self.protocol = self.records[0]["cell"]["protocol"]
+        self._entries = self._gathered()
+
+    def _gathered(self):
+        groups: dict = {}
+        for record in self.records:
+            groups.setdefault((record["cell"]["dataset"], record["cell"]["model"]), []).append(record)
+        return {pair: self._entry(*pair, group, groups) for pair, group in groups.items()}
+
+    def _entry(self, dataset, model, group, groups) -> Entry:
+        good = [record for record in group if record["status"] == "ok"]
+        values = _by_run(good)
+        ratio = _test_ratio(good) if self.protocol == "honest" else 0.0
+        numbers = list(values.values())
+        error = resampled_standard_error(numbers, ratio) if numbers else float("nan")
+        base = _by_run([r for r in groups.get((dataset, self.baseline), []) if r["status"] == "ok"])
+        shared = sorted(values.keys() & base.keys())
+        versus = None
+        if model != self.baseline and len(shared) > 1:
+            versus = corrected_t_test([values[r] for r in shared], [base[r] for r in shared], ratio)
+        errors = tuple(record["error"] for record in group if record["status"] != "ok")
+        return Entry(dataset, model, values, tuple(good), error, versus, errors)
+
+    def entry(self, dataset, model) -> Entry:
+        return self._entries[dataset, model]
+
+    @property
+    def errors(self) -> list[Entry]:
+        return [entry for entry in self._entries.values() if entry.errors]
+
+    @cached_property
+    def complete_models(self) -> list[str]:
+        """The models with a result on every data set: those that can be ranked."""
+        return [m for m in self.models if all(self.entry(d, m).values for d in self.datasets)]
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """Mean accuracies of the complete models, of shape (n_datasets, n_models)."""
+        return np.array([[self.entry(d, m).mean for m in self.complete_models] for d in self.datasets])
+
+    @cached_property
+    def ranks(self) -> dict[str, float]:
+        """Mean rank of each complete model over the data sets, of accuracies rounded to 0.01 points."""
+        if not self.complete_models:
+            return {}
+        ranks = mean_ranks(self.scores.round(4))
+        return dict(zip(self.complete_models, ranks.tolist(), strict=True))
+
+    @cached_property
+    def friedman(self) -> FriedmanResult | None:
+        """Friedman's test over the data sets; None for fewer than two sets or three models."""
+        if len(self.datasets) < 2 or len(self.complete_models) < 3:
+            return None
+        return friedman(self.scores.round(4))
+
+    @cached_property
+    def critical_difference(self) -> float | None:
+        if self.friedman is None:
+            return None
+        return critical_difference(len(self.complete_models), len(self.datasets), ALPHA)
+
+    @cached_property
+    def cliques(self) -> list[tuple[str, ...]]:
+        if self.friedman is None:
+            return []
+        groups = cliques(self.friedman.ranks, self.critical_difference)
+        return [tuple(self.complete_models[i] for i in group) for group in groups]
+
+    def mean_accuracy(self, model) -> tuple[float, float]:
+        """Mean over the data sets, and the standard error of that mean."""
+        return mean_standard_error([self.entry(d, model).mean for d in self.datasets])
+
+    def versus_baseline(self, model) -> tuple[WinTieLoss, TestResult | None] | None:
+        """Wins, ties and losses by data set, and Wilcoxon's test over them (from five sets on)."""
+        if model == self.baseline or not {model, self.baseline} <= set(self.complete_models):
+            return None
+        columns = [self.complete_models.index(key) for key in (model, self.baseline)]
+        a, b = self.scores.round(4)[:, columns].T
+        return win_tie_loss(a, b, 5e-5), wilcoxon(a, b) if len(a) >= 5 else None
+
+    def seconds(self, model) -> float:
+        """All seconds spent on a model: choosing, fitting and scoring."""
+        return sum(r["seconds"] for d in self.datasets for r in self.entry(d, model).records)
+
+
+def _by_run(records) -> dict[int, float]:
+    return {r["cell"]["run"]: r["accuracy"] for r in sorted(records, key=lambda r: r["cell"]["run"])}
+
+
+def _test_ratio(records) -> float:
+    return float(np.mean([r["n_test"] / r["n_train"] for r in records])) if records else 0.0

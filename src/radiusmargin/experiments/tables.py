@@ -1,0 +1,158 @@
+"""A table once, written as Markdown, LaTeX, CSV and HTML."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["Table", "TableCell", "to_csv", "to_html", "to_latex", "to_markdown", "write_text"]
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """A text, whether it is the best of its row, and small print under or after it."""
+
+    text: str
+    best: bool = False
+    mark: str = ""
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, a header, rows of cells (the first of each names the row), and notes beneath.
+
+    ``data`` is the same as plain records, for CSV; ``rule_before`` is the row where the summary begins.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: list[list[TableCell]]
+    notes: tuple[str, ...] = ()
+    data: list[dict] = field(default_factory=list)
+    rule_before: int | None = None
+
+
+def to_markdown(table: Table) -> str:
+    """GitHub's kind of table, under a heading.
+
+    >>> print(to_markdown(Table("T", ("set", "a"), [[TableCell("x"), TableCell("1", best=True, mark="▲")]])))
+    ## T
+    <BLANKLINE>
+    | set | a |
+    |---|---:|
+    | x | **1** ▲ |
+    <BLANKLINE>
+    """
+    lines = [f"## {table.title}", "", _pipes(table.header), "|---" + "|---:" * (len(table.header) - 1) + "|"]
+    lines += [_pipes(_markdown_cell(cell) for cell in row) for row in table.rows]
+    lines += ["", *(f"- {note}" for note in table.notes), *[""] * bool(table.notes)]
+    return "\n".join(lines)
+
+
+def _pipes(texts):
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+
+
+def _markdown_cell(cell):
+    text = f"**{cell.text}**" if cell.best else cell.text
+    return " ".join(part for part in (text, cell.mark, cell.small) if part)
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "−": "$-$", "▲": r"$\blacktriangle$",
+    "▼": r"$\blacktriangledown$", "×": r"$\times$", "–": "--", "≥": r"$\ge$", "≤": r"$\le$", "<": r"$<$",
+    ">": r"$>$", "χ": r"$\chi$", "²": "$^2$", "μ": r"$\mu$", "η": r"$\eta$", "ρ": r"$\rho$", "Σ": r"$\Sigma$",
+    "λ": r"$\lambda$", "γ": r"$\gamma$", "⁺": "$^+$", "₊": "$_+$",
+}  # fmt: skip
+
+
+def escape_latex(text: str) -> str:
+    r"""Text that LaTeX prints as it is.
+
+    >>> print(escape_latex("R-SVM_mu+ 5 %"))
+    R-SVM\_mu+ 5 \%
+    """
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def to_latex(table: Table) -> str:
+    """A float with booktabs rules; needs the packages booktabs and amssymb."""
+    columns = "l" + "r" * (len(table.header) - 1)
+    lines = [r"\begin{table}", r"\centering\small", rf"\caption{{{escape_latex(table.title)}}}"]
+    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _ampersands(map(escape_latex, table.header)), r"\midrule"]
+    for number, row in enumerate(table.rows):
+        if number == table.rule_before:
+            lines.append(r"\midrule")
+        lines.append(_ampersands(_latex_cell(cell) for cell in row))
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\smallskip\footnotesize {escape_latex(note)}" for note in table.notes]
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def _ampersands(texts):
+    return " & ".join(texts) + r" \\"
+
+
+def _latex_cell(cell):
+    text = escape_latex(cell.text)
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    small = rf"{{\scriptsize {escape_latex(cell.small)}}}" if cell.small else ""
+    return " ".join(part for part in (text, escape_latex(cell.mark), small) if part)
+
+
+def to_csv(table: Table) -> str:
+    """The plain records of the table."""
+    stream = io.StringIO()
+    columns = list(dict.fromkeys(name for record in table.data for name in record))
+    writer = csv.DictWriter(stream, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table.data)
+    return stream.getvalue()
+
+
+def to_html(table: Table) -> str:
+    """A ``<table>`` without style of its own; the report brings the style."""
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in table.header)
+    body = []
+    for number, row in enumerate(table.rows):
+        rule = ' class="rule"' if number == table.rule_before else ""
+        first, *rest = row
+        cells = f'<th scope="row">{html.escape(first.text)}</th>' + "".join(map(_html_cell, rest))
+        body.append(f"<tr{rule}>{cells}</tr>")
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in table.notes)
+    notes = f'<ul class="notes">{notes}</ul>' if notes else ""
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>{notes}'
+    )
+
+
+def _html_cell(cell):
+    kind = {"▲": "better", "▼": "worse"}.get(cell.mark, "")
+    classes = " ".join(part for part in ("best" * cell.best, kind) if part)
+    attribute = f' class="{classes}"' if classes else ""
+    mark = f' <span class="mark">{cell.mark}</span>' if cell.mark else ""
+    small = f"<small>{html.escape(cell.small)}</small>" if cell.small else ""
+    return f"<td{attribute}>{html.escape(cell.text)}{mark}{small}</td>"
+
+
+def write_text(path, text: str) -> Path:
+    """Write a file whole or not at all: under another name first, then renamed."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

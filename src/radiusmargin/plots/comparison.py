@@ -1,0 +1,279 @@
+"""Figures of a comparison: accuracies, ranks, times, radius and margin, spectra, curves.
+
+Every function takes a :class:`radiusmargin.experiments.Summary` and returns a Matplotlib ``Figure`` without pyplot, so
+that it can be called from any thread.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+__all__ = [
+    "plot_accuracy",
+    "plot_critical_difference",
+    "plot_dimensions",
+    "plot_radius_margin",
+    "plot_spectrum",
+    "plot_time",
+    "short_name",
+]
+
+INK, MUTED, GRID = "#1f2933", "#7b8794", "#e4e7eb"
+#: Wong's palette, which readers with colour-blindness can tell apart, and greys beyond it.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#66a61e", "#444444")
+MARKERS = "osD^vP*X<>hp"
+
+
+def short_name(dataset: str) -> str:
+    """The name of a set without its group.
+
+    >>> short_name("ida/breast-cancer"), short_name("my table.csv")
+    ('breast-cancer', 'my table.csv')
+    """
+    return dataset.partition("/")[2] or dataset
+
+
+def styles(summary) -> dict[str, dict]:
+    """Colour and marker of each model, the same in all figures."""
+    return {
+        key: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+        for i, key in enumerate(summary.models)
+    }
+
+
+def _axes(width, height, **options):
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="none")
+    axes = figure.subplots(**options)
+    for ax in np.atleast_1d(axes).ravel():
+        ax.set_facecolor("none")
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.spines["bottom"].set_color(MUTED)
+        ax.tick_params(colors=INK, length=0, labelsize=9)
+        ax.set_axisbelow(True)
+    return figure, axes
+
+
+def plot_accuracy(summary) -> Figure:
+    """Accuracy of every model on every set, with 95 % intervals; one panel per set."""
+    look = styles(summary)
+    n = len(summary.datasets)
+    columns = min(n, 4)
+    rows = -(-n // columns)
+    height = rows * (0.55 + 0.23 * len(summary.models))
+    figure, axes = _axes(9.6, height, nrows=rows, ncols=columns, squeeze=False, sharey=True)
+    places = np.arange(len(summary.models))[::-1]
+    for number, ax in enumerate(axes.ravel()):
+        if number >= n:
+            ax.set_visible(False)
+            continue
+        _accuracy_panel(ax, summary, summary.datasets[number], places, look)
+        ax.set_yticks(places, [summary.names[key] for key in summary.models])
+    return figure
+
+
+def _accuracy_panel(ax, summary, dataset, places, look):
+    baseline = summary.entry(dataset, summary.baseline).mean
+    if np.isfinite(baseline):
+        ax.axvline(100 * baseline, color=MUTED, lw=0.8, ls=(0, (3, 3)))
+    for place, key in zip(places, summary.models, strict=True):
+        entry = summary.entry(dataset, key)
+        if not entry.values:
+            ax.text(0.5, place, "failed", transform=ax.get_yaxis_transform(), ha="center", va="center", fontsize=8, color=MUTED)
+            continue
+        error = 196 * entry.standard_error if np.isfinite(entry.standard_error) else 0.0
+        ax.errorbar(
+            100 * entry.mean, place, xerr=error, fmt=look[key]["marker"], color=look[key]["color"], ms=5, lw=1.4,
+            mec="white", mew=0.4,
+        )  # fmt: skip
+    ax.set_title(short_name(dataset), fontsize=10, color=INK, loc="left", fontweight="bold")
+    ax.grid(axis="x", color=GRID, lw=0.7)
+    ax.set_ylim(-0.7, len(places) - 0.3)
+    ax.xaxis.set_major_locator(_few_ticks())
+
+
+def _few_ticks():
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=4, steps=[1, 2, 5, 10])
+
+
+def plot_critical_difference(summary) -> Figure | None:
+    """Mean ranks on a line; a bar joins models that Nemenyi's test does not tell apart (Demšar 2006)."""
+    if summary.friedman is None:
+        return None
+    keys = sorted(summary.ranks, key=summary.ranks.get)
+    k = len(keys)
+    half = -(-k // 2)
+    bars = summary.cliques
+    top = 0.55 + 0.14 * len(bars)
+    figure, ax = _axes(9.6, 1.1 + 0.22 * half + 0.12 * len(bars))
+    ax.spines["bottom"].set_visible(False)
+    ax.set_xlim(1 - 0.9 * k / 3, k + 0.9 * k / 3)
+    ax.set_ylim(-top - 0.28 * half, 0.95)
+    ax.set_yticks([])
+    ax.set_xticks([])
+    ax.hlines(0, 1, k, color=INK, lw=1)
+    for rank in range(1, k + 1):
+        ax.vlines(rank, 0, 0.09, color=INK, lw=1)
+        ax.text(rank, 0.15, str(rank), ha="center", va="bottom", fontsize=8.5, color=INK)
+    ax.hlines(0.72, 1, 1 + summary.critical_difference, color=INK, lw=2)
+    ax.text(1 + summary.critical_difference + 0.08, 0.72, f"critical difference {summary.critical_difference:.2f}",
+            va="center", fontsize=8.5, color=INK)  # fmt: skip
+    for number, group in enumerate(bars):
+        ends = [summary.ranks[key] for key in group]
+        ax.hlines(-0.16 - 0.14 * number, min(ends) - 0.04, max(ends) + 0.04, color=COLOURS[0], lw=3.2)
+    _rank_labels(ax, summary, keys, half, top)
+    return figure
+
+
+def _rank_labels(ax, summary, keys, half, top):
+    """The better half is named on the left, from the top; the other on the right, from the bottom."""
+    left, right = ax.get_xlim()
+    inset = 0.02 * (right - left)
+    for number, key in enumerate(keys):
+        on_left = number < half
+        level = number if on_left else len(keys) - 1 - number
+        y = -top - 0.28 * level + 0.1
+        end = 1 - inset if on_left else len(keys) + inset
+        ax.plot([summary.ranks[key], summary.ranks[key], end], [0, y, y], color=MUTED, lw=0.8, clip_on=False)
+        weight = "bold" if key == summary.baseline else "normal"
+        text = f"{summary.names[key]}  {summary.ranks[key]:.2f}" if on_left else f"{summary.ranks[key]:.2f}  {summary.names[key]}"
+        ax.text(end + (-inset / 3 if on_left else inset / 3), y, text, ha="right" if on_left else "left", va="center",
+                fontsize=9, color=INK, fontweight=weight)  # fmt: skip
+
+
+def plot_time(summary) -> Figure:
+    """Median seconds of choosing the hyper-parameters and of one fit, over all cells."""
+    figure, ax = _axes(9.6, 0.8 + 0.26 * len(summary.models))
+    places = np.arange(len(summary.models))[::-1]
+    for name, colour, label in (("fit_seconds", COLOURS[0], "one fit"), ("tune_seconds", COLOURS[4], "choosing hyper-parameters")):
+        values = [np.nanmedian([summary.entry(d, m).median(name) for d in summary.datasets] or [np.nan])
+                  if any(summary.entry(d, m).values for d in summary.datasets) else np.nan for m in summary.models]  # fmt: skip
+        if np.isfinite(values).any():
+            ax.scatter(values, places, color=colour, s=38, label=label, zorder=3)
+            for value, place in zip(values, places, strict=True):
+                ax.text(value, place + 0.33, _seconds(value), ha="center", fontsize=7.5, color=MUTED) if np.isfinite(value) else None
+    ax.set_xscale("log")
+    ax.set_yticks(places, [summary.names[key] for key in summary.models])
+    ax.set_ylim(-0.6, len(places) - 0.2)
+    ax.grid(axis="x", color=GRID, lw=0.7)
+    ax.set_xlabel("seconds, one thread, median over data sets (log scale)", fontsize=9, color=INK)
+    ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, 1.12), ncols=2)
+    return figure
+
+
+def _seconds(value) -> str:
+    return f"{1000 * value:.1f} ms" if value < 0.1 else f"{value:.2g} s"
+
+
+def plot_radius_margin(summary) -> Figure | None:
+    """Squared radius over squared margin before and after the learned transformation, on the first split of every set."""
+    rows = _portraits(summary, "after")
+    if not rows:
+        return None
+    look = styles(summary)
+    models = [m for m in summary.models if any(key == m for _, key, _ in rows)]
+    figure, ax = _axes(9.6, 0.9 + 0.34 * len(summary.datasets) + 0.05 * len(rows))
+    step = 0.7 / max(len(models), 1)
+    for dataset, key, portrait in rows:
+        place = len(summary.datasets) - 1 - summary.datasets.index(dataset) + 0.35 - step * (models.index(key) + 0.5)
+        before, after = portrait["before"]["ratio"], portrait["after"]["ratio"]
+        colour = look[key]["color"]
+        ax.plot([before, after], [place, place], color=colour, lw=1.4, alpha=0.6)
+        ax.scatter(before, place, s=26, facecolor="white", edgecolor=colour, zorder=3)
+        ax.scatter(after, place, s=26, color=colour, zorder=3)
+    for key in models:
+        ax.scatter([], [], s=26, color=look[key]["color"], label=summary.names[key])
+    ax.scatter([], [], s=26, facecolor="white", edgecolor=INK, label="before")
+    ax.scatter([], [], s=26, color=INK, label="after")
+    ax.set_xscale("log")
+    ax.set_yticks(range(len(summary.datasets)), [short_name(d) for d in reversed(summary.datasets)])
+    ax.set_ylim(-0.6, len(summary.datasets) - 0.4)
+    ax.grid(axis="x", color=GRID, lw=0.7)
+    ax.set_xlabel("radius² / margin² (log scale; standardised features)", fontsize=9, color=INK)
+    ax.legend(frameon=False, fontsize=8.5, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6)
+    return figure
+
+
+def plot_spectrum(summary) -> Figure | None:
+    """Eigenvalues of the learned metrics beside those of the data, largest first, on the first split of every set."""
+    rows = _portraits(summary, "spectrum")
+    if not rows:
+        return None
+    look = styles(summary)
+    sets = [d for d in summary.datasets if any(dataset == d for dataset, _, _ in rows)]
+    columns = min(len(sets), 4)
+    lines = -(-len(sets) // columns)
+    figure, axes = _axes(9.6, 2.1 * lines + 0.5, nrows=lines, ncols=columns, squeeze=False, sharey=True)
+    handles = {}
+    for number, ax in enumerate(axes.ravel()):
+        if number >= len(sets):
+            ax.set_visible(False)
+            continue
+        for dataset, key, portrait in rows:
+            if dataset == sets[number]:
+                handles[summary.names[key]] = _spectrum_line(ax, portrait["spectrum"], **look[key])
+                data = portrait["data_spectrum"]
+        handles["data (correlations)"] = _spectrum_line(ax, data, color=MUTED, marker="", ls=(0, (3, 2)))
+        ax.set_title(short_name(sets[number]), fontsize=10, color=INK, loc="left", fontweight="bold")
+        ax.set_yscale("log")
+        ax.set_ylim(1e-6, 2)
+        ax.grid(color=GRID, lw=0.7)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    figure.legend(handles.values(), handles.keys(), frameon=False, fontsize=8.5, loc="outside upper left", ncols=5)
+    return figure
+
+
+def _spectrum_line(ax, values, **look):
+    shown = np.asarray(values)
+    shown = shown[shown > 1e-6]
+    look.setdefault("ls", "-")
+    return ax.plot(np.arange(1, len(shown) + 1), shown, ms=4, lw=1.2, **look)[0]
+
+
+def _portraits(summary, part):
+    """(data set, model, portrait) of the first runs that show a part."""
+    return [
+        (d, m, record["portrait"])
+        for d in summary.datasets
+        for m in summary.models
+        for record in summary.entry(d, m).records
+        if part in (record.get("portrait") or {})
+    ]
+
+
+def plot_dimensions(records, names) -> Figure:
+    """Accuracy against the number of kernel components, one panel per set: the paper's Figure 2.
+
+    Parameters
+    ----------
+    records : list of dict
+        Of cells with ``n_components`` fixed.
+    names : dict of str to str
+        Names of the models by key.
+    """
+    good = [r for r in records if r["status"] == "ok"]
+    sets = list(dict.fromkeys(r["cell"]["dataset"] for r in records))
+    columns = min(2, len(sets))
+    figure, axes = _axes(9.6, 2.9 * -(-len(sets) // columns), nrows=-(-len(sets) // columns), ncols=columns, squeeze=False)
+    for dataset, ax in zip(sets, axes.ravel(), strict=False):
+        for i, (key, name) in enumerate(names.items()):
+            points: dict = {}
+            for r in good:
+                if (r["cell"]["dataset"], r["cell"]["model"]) == (dataset, key):
+                    points.setdefault(r["cell"]["fixed"]["n_components"], []).append(100 * r["accuracy"])
+            if points:
+                x = sorted(points)
+                mean = [np.mean(points[k]) for k in x]
+                error = [np.std(points[k], ddof=1) / np.sqrt(len(points[k])) if len(points[k]) > 1 else 0 for k in x]
+                ax.errorbar(x, mean, yerr=error, color=COLOURS[i], marker=MARKERS[i], ms=5, lw=1.4, capsize=2, label=name)
+        ax.set_title(short_name(dataset), fontsize=10, color=INK, loc="left", fontweight="bold")
+        ax.set_xscale("log")
+        ax.set_xlabel("kernel components", fontsize=9, color=INK)
+        ax.set_ylabel("accuracy (%)", fontsize=9, color=INK)
+        ax.grid(color=GRID, lw=0.7)
+        ax.legend(frameon=False, fontsize=9)
+    for ax in axes.ravel()[len(sets):]:
+        ax.set_visible(False)
+    return figure

@@ -1,0 +1,7 @@
+"""Choosing the hyper-parameters: regularisation paths, cross-validation in batched calls, and criteria without refitting."""
+
+from .criteria import radius_margin_bound, span_loo
+from .cv import FSVMCV
+from .path import FSVMPath, fsvm_path
+
+__all__ = ["FSVMCV", "FSVMPath", "fsvm_path", "radius_margin_bound", "span_loo"]

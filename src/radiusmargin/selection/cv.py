@@ -1,0 +1,463 @@
+"""FSVMCV: the family with its hyper-parameters chosen, or averaged over, in the time others fit once."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from itertools import product
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import with_callbacks
+from ..geometry import minimum_enclosing_ball, tempered_scatter
+from ..models.base import MarginClassifier, as_dense, check_choice, check_number
+from ..models.fsvm import FSVM
+from ..solvers.result import relative_gap
+from .criteria import radius_margin_bound, span_loo
+from .family import _regularizer, fit_family
+from .grid import Member, Scores
+from .moments import FoldMoments
+
+EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
+
+
+class FSVMCV(MarginClassifier):
+    """`FSVM` that chooses C and the strength of whitening by itself.
+
+    All folds, classes, exponents and values of C are solved in batched compiled calls. The near-best members are averaged
+    (``combine="average"``) or the best one is taken (``combine="best"``). No scaling of the features is needed.
+
+    Parameters
+    ----------
+    Cs : int or list of float, default=10
+        Values of C, or how many to choose from the data; a chosen range grows when the best C lies at its edge.
+    whitening : float or list, default=(0, 0.25, 0.5, 0.75, 1)
+        Exponents of the scatter: 0 is the SVM on standardised features, 1 is F-SVM.
+    scatter : {"total", "within"} or a list of both, default=("total", "within")
+    eta, gamma, n_components : a value or a list, default=0.0, "scale", None
+        Further grids; see `FSVM`. A kernel map is computed once per fold and gamma.
+    combine : {"average", "best"}, default="average"
+        Average the members whose score is within `band` standard errors of the best, each divided by the root mean
+        square of its decision values; for a linear model the average is again one linear model. Or pick the best; equals go to less
+        whitening, then to smaller C.
+    band : float, default=0.5
+    kernel, degree, coef0
+        As in `FSVM`.
+    criterion : {"cv", "loo", "radius-margin"}, default="cv"
+        Score by cross-validation; by the span rule's approximate leave-one-out; or by the radius-margin bound. The latter two
+        need one fit per member, not one per fold.
+    cv : int, splitter or iterable, default=5
+    n_repeats : int, default=3
+        Repeats of the folds with other shuffles, for an integer `cv`.
+    scoring : str, callable or None, default=None
+        None is accuracy.
+    one_standard_error : bool, default=False
+        With ``combine="best"``: the least whitened, then smallest C within one standard error of the best.
+    refit : bool, default=True
+    n_jobs : int or None, default=None
+        Threads over the problems of a fold.
+    fit_intercept, class_weight, max_iter, random_state
+        As in `FSVM`; `random_state` also shuffles the folds.
+    tol : float, default=1e-6
+        Relative gap of the final fit.
+    cv_tol : float, default=1e-3
+        Relative gap of the fits that are only scored.
+    verbose : int, default=0
+        1 shows progress on standard error.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+        As in `FSVM`; with ``combine="average"`` the objectives are sums over the members. `coef_` exists for linear models.
+    C_, best_params_, best_score_
+        Of the best member.
+    best_estimator_ : FSVM
+        With ``combine="best"`` and ``refit=True``.
+    members_ : list of dict
+        What was averaged.
+    Cs_ : ndarray
+        Values of C that were tried.
+    scores_ : ndarray of shape (n_members, n_splits)
+        In the order of ``cv_results_["params"]``.
+    cv_results_ : dict
+        In the form of `GridSearchCV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from radiusmargin import FSVMCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = FSVMCV(random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.97)
+    True
+    """
+
+    _accepts_sparse = True
+
+    def __init__(
+        self, Cs=10, *, whitening=(0.0, 0.25, 0.5, 0.75, 1.0), scatter=("total", "within"), eta=0.0, combine="average",
+        band=0.5, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5,
+        n_repeats=3, scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True,
+        class_weight=None, tol=1e-6, cv_tol=1e-3, max_iter=1000, random_state=None, verbose=0,
+    ):  # fmt: skip
+        self.Cs = Cs
+        self.whitening = whitening
+        self.scatter = scatter
+        self.eta = eta
+        self.combine = combine
+        self.band = band
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
+        self.criterion = criterion
+        self.cv = cv
+        self.n_repeats = n_repeats
+        self.scoring = scoring
+        self.one_standard_error = one_standard_error
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.cv_tol = cv_tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting ------------------------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Score every member, then refit what was chosen on all rows.
+
+        On Ctrl-C during the scoring, `cv_results_` keeps the splits that were finished, and the interrupt goes on.
+        """
+        self._check_parameters()
+        X, codes, weight = self._check_training_data(X, y, sample_weight)
+        splits = self._splits(X, codes)
+        scores = Scores(len(splits))
+        try:
+            self._search(X, codes, weight, splits, scores)
+        except KeyboardInterrupt:
+            if scores.table and scores.finished().any():
+                self._report(scores)
+                warnings.warn(
+                    f"interrupted after {int(scores.finished().sum())} of {len(splits)} splits; cv_results_ holds their scores",
+                    stacklevel=2,
+                )
+            raise
+        self._report(scores)
+        if self.refit:
+            self._refit(X, codes, weight, scores)
+        return self
+
+    def _search(self, X, codes, weight, splits, scores):
+        Cs = self._initial_Cs(X, codes, weight)
+        for extension in range(EXTENSIONS + 1):
+            self._score_all(X, codes, weight, splits, Cs, scores)
+            tried = np.unique([m.C for m in scores.table])
+            best = scores.best().C
+            if extension == EXTENSIONS or not isinstance(self.Cs, Integral) or len(tried) < 3:
+                break
+            ratio = (tried[-1] / tried[0]) ** (1 / (len(tried) - 1))
+            if best == tried[-1]:
+                Cs = tried[-1] * ratio ** np.arange(1, 4)
+            elif best == tried[0] and self.combine == "best":
+                Cs = tried[0] / ratio ** np.arange(1, 4)
+            else:
+                break
+        self.Cs_ = np.unique([m.C for m in scores.table])
+
+    def _score_all(self, X, codes, weight, splits, Cs, scores):
+        if self.criterion != "cv":
+            return self._score_without_refitting(X, codes, weight, Cs, scores)
+        moments = FoldMoments(X, codes, weight, [test for _, test in splits]) if self._is_linear else None
+        for i, (train, test) in enumerate(splits):
+            if self.verbose:
+                print(f"\r[FSVMCV] split {i + 1}/{len(splits)}", end="", file=sys.stderr, flush=True)
+            complement = moments is not None and len(train) + len(test) == len(codes)
+            for gamma in self._gammas:
+                rows, unseen, kmap = self._fold_features(X[train], X[test], weight[train], gamma)
+                for scatter, size in product(_listed(self.scatter), self._sizes(kmap)):
+                    if complement:
+                        space = moments.space(i, scatter)
+                    else:
+                        space = tempered_scatter(
+                            rows[:, :size], codes[train], sample_weight=weight[train], kind=scatter,
+                            standardise=self._is_linear,
+                        )  # fmt: skip
+                    key = {"scatter": scatter, "gamma": gamma, "n_components": self._size_name(size, kmap)}
+                    fold = _Fold(self, rows[:, :size], unseen[:, :size], codes[train], codes[test], weight[train], weight[test])
+                    fold.score(space, Cs, key, i, scores)
+        if self.verbose:
+            print(file=sys.stderr)
+
+    def _score_without_refitting(self, X, codes, weight, Cs, scores):
+        columns = self._label_columns(codes)
+        for gamma in self._gammas:
+            rows, _, kmap = self._fold_features(X, X[:1], weight, gamma)
+            for scatter, size in product(_listed(self.scatter), self._sizes(kmap)):
+                part = as_dense(rows[:, :size])
+                space = tempered_scatter(part, codes, sample_weight=weight, kind=scatter, standardise=self._is_linear)
+                key = {"scatter": scatter, "gamma": gamma, "n_components": self._size_name(size, kmap)}
+                for p in _listed(self.whitening):
+                    values = self._criterion_values(part, columns, weight, space, p, Cs)
+                    for C, value in zip(Cs, values, strict=True):
+                        scores.set(Member(float(p), float(C), **key), 0, value)
+
+    def _criterion_values(self, X, columns, weight, space, p, Cs):
+        B = _regularizer(space, p, False)
+        fit = fit_family(
+            X, columns, weight, space, [p], Cs, tol=min(self.cv_tol, 1e-5), fit_intercept=self.fit_intercept,
+            max_iter=self.max_iter, n_jobs=self.n_jobs, keep_alpha=True,
+        )  # fmt: skip
+        values = np.zeros(len(Cs))
+        if self.criterion == "radius-margin":
+            radius = minimum_enclosing_ball(np.linalg.solve(np.linalg.cholesky(B), X.T).T).radius
+        for j, C in enumerate(Cs):
+            loo = []
+            for k, y in enumerate(columns):
+                w, b = fit.coef[0, j, k], fit.intercept[0, j, k]
+                if self.criterion == "radius-margin":
+                    loss = C * (weight @ np.maximum(0, 1 - y * (X @ w + b)))
+                    values[j] -= radius_margin_bound(radius, (w @ B @ w, loss), C)
+                else:
+                    alpha = fit.batch.alpha[k, j]
+                    loo.append(y * span_loo(X, y, w, b, alpha, C * weight, B, self.fit_intercept))
+            if loo:
+                right = (loo[0] > 0) == (columns[0] > 0) if len(loo) == 1 else np.argmax(loo, 0) == np.argmax(columns, 0)
+                values[j] = weight @ right / weight.sum()
+        return values
+
+    def _report(self, scores):
+        searched = ["C", "whitening", "scatter", "eta", *([] if self._is_linear else ["gamma", "n_components"])]
+        self.cv_results_ = scores.results(searched)
+        keys = [key for key in self.cv_results_ if key.startswith("split")]
+        self.scores_ = np.column_stack([self.cv_results_[key] for key in keys])
+        best = scores.best(self.one_standard_error)
+        members, mean, _ = scores.summary()
+        self.C_, self.best_params_, self.best_score_ = best.C, best.params(searched), float(mean[members.index(best)])
+
+    # -- refitting ----------------------------------------------------------------------------------------------------
+
+    def _refit(self, X, codes, weight, scores):
+        if self.combine == "best":
+            self._refit_best(X, codes, weight, scores.best(self.one_standard_error))
+        else:
+            self._refit_average(X, codes, weight, scores.near_best(self.band))
+
+    def _refit_best(self, X, codes, weight, member):
+        model = self._member_estimator(member)
+        # Class weights are in `weight` already.
+        model.fit(X, self.classes_[codes], sample_weight=weight)
+        self.best_estimator_, self.members_ = model, [self.best_params_]
+        self._parts = [(getattr(model, "kernel_map_", None), model.coef_, model.intercept_)]
+        for name in ("objective_", "dual_objective_", "dual_gap_", "n_iter_"):
+            setattr(self, name, getattr(model, name))
+        self._expose()
+
+    def _refit_average(self, X, codes, weight, members):
+        self.__dict__.pop("best_estimator_", None)
+        columns = self._label_columns(codes)
+        self._parts, totals = [], np.zeros(3)
+        groups = {}
+        for member in members:
+            groups.setdefault((member.gamma, member.n_components, member.scatter, member.eta), []).append(member)
+        for (gamma, size, scatter, eta), group in groups.items():
+            kmap = None if self._is_linear else self._kernel_map(gamma, size)
+            rows = X if kmap is None else kmap.fit_transform(X, sample_weight=weight)
+            if eta > 0:
+                coef, intercept, values = self._refit_smoothed(rows, codes, weight, group)
+            else:
+                space = tempered_scatter(rows, codes, sample_weight=weight, kind=scatter, standardise=self._is_linear)
+                coef, intercept, values = self._refit_group(rows, columns, weight, space, group)
+            decision = np.asarray(rows @ coef.reshape(-1, coef.shape[-1]).T) + intercept.ravel()
+            squares = weight @ decision**2 / weight.sum()
+            sizes = np.sqrt(squares.reshape(len(group), -1).mean(axis=1)).clip(1e-300) * len(members)
+            self._parts.append((kmap, np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)))
+            totals += values
+        self.members_ = [m.params(self.best_params_) for m in members]
+        self.objective_, self.dual_objective_, self.n_iter_ = float(totals[0]), float(totals[1]), max(1, int(totals[2]))
+        self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
+        self._expose()
+
+    def _refit_group(self, rows, columns, weight, space, group):
+        """Members that share features and scatter, one compiled call per exponent."""
+        coefs, intercepts, totals = [], [], np.zeros(3)
+        for p in sorted({m.whitening for m in group}):
+            Cs = np.array([m.C for m in group if m.whitening == p])
+            fit = fit_family(
+                rows, columns, weight, space, [p], Cs, tol=self.tol, fit_intercept=self.fit_intercept,
+                max_iter=self.max_iter, n_jobs=self.n_jobs,
+            )  # fmt: skip
+            coefs.append(fit.coef[0])
+            intercepts.append(fit.intercept[0])
+            batch = fit.batch
+            totals += [batch.objective.sum(), batch.dual_objective.sum(), batch.n_iter.sum()]
+        return np.concatenate(coefs), np.concatenate(intercepts), totals
+
+    def _refit_smoothed(self, rows, codes, weight, group):
+        models = [self._plain_estimator(m).fit(rows, codes, sample_weight=weight) for m in group]
+        totals = np.array([[m.objective_, m.dual_objective_, m.n_iter_] for m in models]).sum(axis=0)
+        return np.stack([m.coef_ for m in models]), np.stack([m.intercept_ for m in models]), totals
+
+    def _expose(self):
+        for name in ("coef_", "intercept_"):
+            self.__dict__.pop(name, None)
+        if self._is_linear:
+            self.coef_ = sum(part[1] for part in self._parts)
+            self.intercept_ = sum(part[2] for part in self._parts)
+
+    # -- prediction -----------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X):
+        """Scores of the chosen member or of the average."""
+        check_is_fitted(self, "_parts")
+        X = super()._features(X)
+        scores = sum(np.asarray((X if kmap is None else kmap.transform(X)) @ coef.T) + b for kmap, coef, b in self._parts)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    # -- pieces -----------------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self):
+        check_choice("combine", self.combine, ("average", "best"))
+        check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
+        check_number("band", self.band, 0)
+        check_number("tol", self.tol, 0, low_allowed=False)
+        check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
+        check_number("max_iter", self.max_iter, 1)
+        check_number("n_repeats", self.n_repeats, 1)
+        if isinstance(self.Cs, Integral):
+            check_number("Cs", self.Cs, 1)
+        else:
+            for C in _listed(self.Cs):
+                check_number("Cs", C, 0, low_allowed=False)
+        for p in _listed(self.whitening):
+            check_number("whitening", p, 0, 1, high_allowed=True)
+        for eta in _listed(self.eta):
+            check_number("eta", eta, 0)
+        for scatter in _listed(self.scatter):
+            check_choice("scatter", scatter, ("total", "within"))
+        if self.criterion != "cv" and any(eta > 0 for eta in _listed(self.eta)):
+            raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
+
+    def _splits(self, X, codes):
+        if self.criterion != "cv":
+            return [(np.arange(len(codes)), np.arange(len(codes)))]
+        if isinstance(self.cv, Integral):
+            smallest = np.bincount(codes).min()
+            if smallest < 2:
+                raise ValueError("Every class needs at least 2 samples for cross-validation, the smallest has 1.")
+            splitter = RepeatedStratifiedKFold(
+                n_splits=int(min(self.cv, smallest)), n_repeats=int(self.n_repeats), random_state=self.random_state
+            )
+        else:
+            splitter = check_cv(self.cv, codes, classifier=True)
+        return list(splitter.split(np.zeros((len(codes), 1)), codes))
+
+    def _initial_Cs(self, X, codes, weight):
+        """From where the separator stops being the difference of the class means, to where slack is nearly forbidden."""
+        if not isinstance(self.Cs, Integral):
+            return np.unique(np.asarray(_listed(self.Cs), dtype=float))
+        low = max(1.0 / weight.sum(), 1e-4)
+        return np.geomspace(low, 1e2 if self._is_linear else 1e3, int(self.Cs))
+
+    @property
+    def _is_linear(self):
+        return isinstance(self.kernel, str) and self.kernel == "linear" and self.n_components is None
+
+    @property
+    def _gammas(self):
+        return [None] if self._is_linear else _listed(self.gamma)
+
+    def _kernel_map(self, gamma, n_components):
+        return FSVM(
+            kernel=self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, n_components=n_components,
+            random_state=self.random_state, whitening=max(_listed(self.whitening)),
+        )._make_kernel_map()  # fmt: skip
+
+    def _fold_features(self, train, test, weight, gamma):
+        """(training features, test features, map), with the most components that any member asks for."""
+        if self._is_linear:
+            return train, test, None
+        kmap = self._kernel_map(gamma, _listed(self.n_components)[-1])
+        return kmap.fit_transform(train, sample_weight=weight), kmap.transform(test), kmap
+
+    def _sizes(self, kmap):
+        if kmap is None or not all(isinstance(m, Integral) for m in _listed(self.n_components)):
+            return [None]
+        return [int(m) for m in _listed(self.n_components)]
+
+    def _size_name(self, size, kmap):
+        return size if size is not None else (None if kmap is None else _listed(self.n_components)[-1])
+
+    def _member_estimator(self, m):
+        return FSVM(
+            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, kernel=self.kernel,
+            gamma="scale" if m.gamma is None else m.gamma, degree=self.degree, coef0=self.coef0,
+            n_components=m.n_components, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter,
+            random_state=self.random_state,
+        )  # fmt: skip
+
+    def _plain_estimator(self, m, tol=None):
+        return FSVM(
+            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, fit_intercept=self.fit_intercept,
+            tol=tol or self.tol, max_iter=self.max_iter,
+        )  # fmt: skip
+
+
+class _Fold:
+    """One training and test part in feature space, and the scores of all members on it."""
+
+    def __init__(self, search, rows, unseen, codes, test_codes, weight, test_weight):
+        self.search, self.rows, self.unseen = search, rows, unseen
+        self.codes, self.test_codes, self.weight, self.test_weight = codes, test_codes, weight, test_weight
+
+    def score(self, space, Cs, key, split, scores):
+        search = self.search
+        powers = [float(p) for p in _listed(search.whitening)]
+        columns = search._label_columns(self.codes)
+        for eta in _listed(search.eta):
+            if eta > 0:
+                for p, C in product(powers, Cs):
+                    member = Member(p, float(C), float(eta), **key)
+                    model = search._plain_estimator(member, search.cv_tol).fit(self.rows, self.codes, sample_weight=self.weight)
+                    scores.set(member, split, self._score_one(model.coef_, model.intercept_))
+                continue
+            fit = fit_family(
+                self.rows, columns, self.weight, space, powers, Cs, tol=search.cv_tol, max_iter=search.max_iter,
+                fit_intercept=search.fit_intercept, n_jobs=search.n_jobs,
+            )  # fmt: skip
+            values = self._score_family(fit)
+            for (i, p), (j, C) in product(enumerate(powers), enumerate(Cs)):
+                scores.set(Member(p, float(C), **key), split, values[i, j])
+
+    def _score_family(self, fit):
+        if self.search.scoring is None or self.search.scoring == "accuracy":
+            decision = fit.scores(self.unseen)
+            predicted = decision[..., 0] > 0 if decision.shape[-1] == 1 else decision.argmax(axis=-1)
+            return (predicted == self.test_codes) @ self.test_weight / self.test_weight.sum()
+        P, C = fit.coef.shape[:2]
+        return np.array([[self._score_one(fit.coef[i, j], fit.intercept[i, j]) for j in range(C)] for i in range(P)])
+
+    def _score_one(self, coef, intercept):
+        """Any scorer, on a model with the given separators."""
+        model = FSVM()
+        model.classes_, model.coef_, model.intercept_ = self.search.classes_, coef, intercept
+        model.n_features_in_ = self.unseen.shape[1]
+        scorer = check_scoring(model, scoring=self.search.scoring)
+        truth = self.search.classes_[self.test_codes]
+        if (self.test_weight == 1).all():
+            return scorer(model, self.unseen, truth)
+        return scorer(model, self.unseen, truth, sample_weight=self.test_weight)
+
+
+def _listed(value):
+    """A list from a list or a single value."""
+    return [value] if value is None or isinstance(value, (str, Real)) else list(value)

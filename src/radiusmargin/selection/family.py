@@ -1,0 +1,70 @@
+"""The members of the family on one training set: every C, whitening and class in one compiled call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry.tempered import TemperedScatter
+from ..solvers.hinge import HingeBatch, _solve
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyFit:
+    """Separators for all members, in the user's units: `coef` (P, C, K, d), `intercept` (P, C, K), and the raw batch."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    batch: HingeBatch
+
+    def scores(self, X):
+        """Decision values, shape (P, C, n, K)."""
+        P, C, K, d = self.coef.shape
+        values = np.asarray(X @ self.coef.reshape(-1, d).T) + self.intercept.reshape(-1)
+        return values.T.reshape(P, C, K, -1).transpose(0, 1, 3, 2)
+
+    def per_member(self, array):
+        """An array (problem, C) of the batch, summed over the classes: shape (P, C)."""
+        P, C, K, _ = self.coef.shape
+        return array.reshape(P, K, C).sum(axis=1)
+
+
+def fit_family(
+    X, columns, weights, space: TemperedScatter, whitening, Cs, *, tol, fit_intercept=True, max_iter=1000, n_jobs=1,
+    keep_alpha=False,
+):  # fmt: skip
+    """Solve for every whitening exponent, class column and C on the rows X.
+
+    Where the scatter is singular, the null space is either projected away (more features than rows) or given the identity:
+    the loss does not look there, so the separators stay in the range either way.
+    """
+    project = not space.full_rank and len(space.mean) > len(space.eigenvalues) + 8 and len(space.mean) > X.shape[0]
+    rows = space.project(X, centred=fit_intercept) if project else X
+    B = np.stack([_regularizer(space, p, project) for p in whitening])
+    K = len(columns)
+    problems = np.array([[0, k, p] for p in range(len(whitening)) for k in range(K)])
+    batch = _solve(
+        rows, np.ascontiguousarray(columns), weights, np.asarray(Cs, dtype=float), B=B, problems=problems,
+        subsets=[np.arange(X.shape[0])], keep_alpha=keep_alpha, fit_intercept=fit_intercept, tol=tol,
+        max_iter=max_iter, n_jobs=n_jobs,
+    )  # fmt: skip
+    coef, intercept = batch.coef, batch.intercept
+    if project:
+        flat, shift = space.lift(coef.reshape(-1, coef.shape[-1]), intercept.ravel(), centred=fit_intercept)
+        coef, intercept = flat.reshape(*coef.shape[:2], -1), shift.reshape(intercept.shape)
+    P, C = len(whitening), len(Cs)
+    coef = coef.reshape(P, K, C, -1).transpose(0, 2, 1, 3)
+    return FamilyFit(np.ascontiguousarray(coef), np.ascontiguousarray(intercept.reshape(P, K, C).transpose(0, 2, 1)), batch)
+
+
+def _regularizer(space, p, projected):
+    """B = T / n: in the coordinates of the projection, or in the user's units with the identity on the null space."""
+    if projected:
+        return np.diag(space.eigenvalues**p)
+    V = space.eigenvectors
+    R = (V * space.eigenvalues**p) @ V.T
+    if not space.full_rank:
+        R += np.eye(len(R)) - V @ V.T
+    scale = np.where(space.scale > 0, space.scale, 1.0)
+    return scale[:, None] * R * scale

@@ -1,0 +1,83 @@
+"""The grid of a search: its configurations, their scores, and the rules that pick among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+TIE = 1e-12  # scores closer than this are equal
+
+
+@dataclass(frozen=True, order=True)
+class Member:
+    """One configuration; the order of the fields is the order of preference among equals: less whitening, smaller C."""
+
+    whitening: float
+    C: float
+    eta: float = 0.0
+    scatter: str = "total"
+    n_components: int | float | None = None
+    gamma: float | str | None = None
+
+    def params(self, searched):
+        return {name: getattr(self, name) for name in searched}
+
+
+class Scores:
+    """Scores of members on splits, filled in split by split; what was not reached is NaN."""
+
+    def __init__(self, n_splits):
+        self.n_splits = n_splits
+        self.table: dict[Member, np.ndarray] = {}
+
+    def set(self, member, split, value):
+        self.table.setdefault(member, np.full(self.n_splits, np.nan))[split] = value
+
+    def finished(self):
+        """Which splits have every score."""
+        return ~np.isnan(np.array(list(self.table.values()))).any(axis=0)
+
+    def summary(self):
+        """(members in order of preference, mean, standard error) over the finished splits."""
+        members = sorted(self.table, key=_preference)
+        done = self.finished()
+        values = np.array([self.table[m][done] for m in members])
+        error = values.std(axis=1, ddof=1) / np.sqrt(values.shape[1]) if values.shape[1] > 1 else np.zeros(len(values))
+        return members, values.mean(axis=1), error
+
+    def best(self, one_standard_error=False):
+        """The preferred member among those with the best mean, or within one standard error of it."""
+        members, mean, error = self.summary()
+        top = int(np.argmax(mean >= mean.max() - TIE))
+        reach = error[top] if one_standard_error else TIE
+        return members[int(np.argmax(mean >= mean[top] - reach))]
+
+    def near_best(self, band):
+        """Every member within `band` standard errors of the best mean."""
+        members, mean, error = self.summary()
+        top = int(np.argmax(mean))
+        return [m for m, value in zip(members, mean, strict=True) if value >= mean[top] - band * error[top] - TIE]
+
+    def results(self, searched):
+        """A dict in the form of GridSearchCV's ``cv_results_``."""
+        members = sorted(self.table, key=_preference)
+        values = np.array([self.table[m] for m in members])[:, self.finished()]
+        mean = values.mean(axis=1)
+        results = {"params": [m.params(searched) for m in members]}
+        for name in searched:
+            results[f"param_{name}"] = np.ma.array([getattr(m, name) for m in members])
+        results |= {f"split{i}_test_score": values[:, i] for i in range(values.shape[1])}
+        return results | {
+            "mean_test_score": mean,
+            "std_test_score": values.std(axis=1),
+            "rank_test_score": rankdata(-np.round(mean, 12), method="min").astype(np.int32),
+        }
+
+
+def _preference(member):
+    return (
+        member.whitening, member.C, member.eta, member.scatter, str(type(member.n_components)),
+        member.n_components or 0, str(member.gamma),
+    )  # fmt: skip

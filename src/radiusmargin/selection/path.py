@@ -1,0 +1,92 @@
+"""The whole regularisation path of F-SVM in one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_X_y
+
+from ..geometry import tempered_scatter
+from ..models.base import check_choice, check_number, check_weights
+from .family import fit_family
+
+
+@dataclass(frozen=True, eq=False)
+class FSVMPath:
+    """Separators along C: `coef` (C, K, d), `intercept` (C, K), one column for two classes.
+
+    `gap` is the relative gap and `n_support` the number of rows with a positive multiplier, both (C, K).
+    """
+
+    Cs: np.ndarray
+    classes: np.ndarray
+    coef: np.ndarray = field(repr=False)
+    intercept: np.ndarray = field(repr=False)
+    objective: np.ndarray = field(repr=False)
+    dual_objective: np.ndarray = field(repr=False)
+    gap: np.ndarray = field(repr=False)
+    n_support: np.ndarray = field(repr=False)
+
+
+def fsvm_path(
+    X, y, Cs, *, whitening=1.0, scatter="total", sample_weight=None, fit_intercept=True, tol=1e-6, max_iter=1000, n_jobs=1
+):
+    """Fit `FSVM` for every C, warm-started from small to large.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    Cs : array-like
+    whitening, scatter, fit_intercept, tol, max_iter
+        As in `FSVM`.
+    n_jobs : int, default=1
+        Threads over the classes.
+
+    Returns
+    -------
+    FSVMPath
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = fsvm_path(X, y, [0.01, 0.1, 1.0])
+    >>> path.coef.shape, bool(path.gap.max() <= 1e-6)
+    ((3, 3, 4), True)
+    """
+    check_number("whitening", whitening, 0, 1, high_allowed=True)
+    check_choice("scatter", scatter, ("total", "within"))
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
+    Cs = check_array(np.atleast_1d(Cs), ensure_2d=False, dtype=np.float64, input_name="Cs")
+    if (Cs <= 0).any():
+        raise ValueError(f"Cs must be positive, got {Cs.min():g}.")
+    weights = check_weights(sample_weight, X.shape[0])
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must contain at least 2 classes, found only {classes.tolist()}.")
+    columns = label_columns(codes, len(classes))
+    space = tempered_scatter(X, codes, sample_weight=weights, kind=scatter)
+    fit = fit_family(
+        X, columns, weights, space, [whitening], Cs, tol=tol, fit_intercept=fit_intercept, max_iter=max_iter,
+        n_jobs=n_jobs, keep_alpha=True,
+    )  # fmt: skip
+    bounds = Cs[None, :, None] * weights
+    return FSVMPath(
+        Cs=Cs,
+        classes=classes,
+        coef=fit.coef[0],
+        intercept=fit.intercept[0],
+        objective=fit.batch.objective.T,
+        dual_objective=fit.batch.dual_objective.T,
+        gap=fit.batch.gap.T,
+        n_support=(fit.batch.alpha > 1e-8 * bounds).sum(axis=2).T,
+    )
+
+
+def label_columns(codes, n_classes):
+    """One row of -1 and +1 for two classes, one per class for more."""
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)[None]
+    return np.where(codes == np.arange(n_classes)[:, None], 1.0, -1.0)
