@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 
+#include "gram.hpp"
 #include "sifting.hpp"
 
 namespace nb = nanobind;
@@ -269,6 +270,23 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
     return nb::make_tuple(coef, intercepts, alpha, objective, dual, n_iter);
 }
 
+using Output = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// out[i, j] = exp(-gamma distance(x_i, y_j)); without Y the symmetric matrix of X with itself.
+void exponential_kernel_into(Labels X, std::optional<Labels> Y, double gamma, bool absolute, Output out) {
+    const Index n = X.shape(0), d = X.shape(1), m = Y ? Y->shape(0) : n;
+    if ((Y && static_cast<Index>(Y->shape(1)) != d) || static_cast<Index>(out.shape(0)) != n ||
+        static_cast<Index>(out.shape(1)) != m)
+        throw nb::value_error("shapes of X, Y and out do not match");
+    if (n == 0 || m == 0) return;
+    const Distance distance = absolute ? Distance::absolute : Distance::squared;
+    nb::gil_scoped_release release;
+    if (Y)
+        exponential_kernel(distance, X.data(), n, Y->data(), m, d, gamma, out.data());
+    else
+        exponential_gram(distance, X.data(), n, d, gamma, out.data());
+}
+
 void* capsule_pointer(nb::handle capsule) {
     void* pointer = PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr()));
     if (pointer == nullptr) throw nb::python_error();
@@ -283,6 +301,8 @@ NB_MODULE(_core, m) {
         blas::dsyrk = reinterpret_cast<blas::Dsyrk>(capsule_pointer(dsyrk));
         blas::dpotrf = reinterpret_cast<blas::Dpotrf>(capsule_pointer(dpotrf));
     });
+    m.def("exponential_kernel", &exponential_kernel_into, nb::arg("X"), nb::arg("Y").none(), nb::arg("gamma"),
+          nb::arg("absolute"), nb::arg("out"));
     m.def("solve_many", &solve_many, nb::arg("X"), nb::arg("labels"), nb::arg("weights"), nb::arg("Cs"),
           nb::arg("rows").none(), nb::arg("starts").none(), nb::arg("label_of"), nb::arg("B").none(),
           nb::arg("regularizer_of"), nb::arg("start_theta").none(), nb::arg("start_alpha").none(),

@@ -7,9 +7,20 @@ from functools import cache
 
 from ..datasets import DataError
 from ..models import FSVM
-from ..models.registry import get_model, list_models, make_model
+from ..models.registry import ModelEntry, list_models
+from ..models.registry import get_model as registered_model
+from ..selection import FSVMCV
 
-__all__ = ["grid_of", "is_batched", "is_scale_free", "make_estimator", "model_name", "paper_column", "resolve_models"]
+__all__ = ["grid_of", "is_batched", "is_scale_free",
+    "is_self_tuning", "make_estimator", "model_name", "paper_column", "resolve_models"]
+
+#: Estimators that choose their hyper-parameters themselves, on the folds they are given, from a grid of their own.
+SELF_TUNING = (
+    ModelEntry(
+        key="fsvm-cv", name="FSVMCV", estimator=FSVMCV, grid={}, kernel_grid={"kernel": ["rbf"]},
+        reference="this package: C, whitening and scatter of F-SVM, averaged over the near-best",
+    ),
+)  # fmt: skip
 
 #: Models that are there to show what the units of the features do: nothing standardises for them.
 RAW = ("svm-raw",)
@@ -17,7 +28,15 @@ RAW = ("svm-raw",)
 
 @cache
 def _entries() -> dict:
-    return {entry.key: entry for entry in list_models()}
+    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING)}
+
+
+def get_model(name) -> ModelEntry:
+    """The entry of a key or a name, self-tuning estimators included."""
+    for entry in SELF_TUNING:
+        if str(name).lower() in (entry.key, entry.name.lower()):
+            return entry
+    return registered_model(name)
 
 
 def resolve_models(names) -> list[str]:
@@ -70,18 +89,23 @@ def grid_of(key: str, kernel: str) -> dict:
 
 def make_estimator(cell, **params):
     """The estimator of a cell, unfitted."""
-    return make_model(cell.model, **{**cell.fixed, **params})
+    entry = get_model(cell.model)
+    return entry.estimator(**{**entry.fixed, **cell.fixed, **params})
 
 
 def is_scale_free(cell) -> bool:
     """Whether nothing is to be standardised: linear F-SVM does not notice the units, and some are to show their effect."""
-    return cell.model in RAW or (cell.kernel == "linear" and get_model(cell.model).estimator is FSVM)
+    return cell.model in RAW or (cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV))
+
+
+def is_self_tuning(cell) -> bool:
+    return get_model(cell.model).estimator is FSVMCV
 
 
 def is_batched(cell) -> bool:
-    """Whether the batched search serves: plain F-SVM, of which only C and the whitening are chosen."""
-    if cell.kernel != "linear" or get_model(cell.model).estimator is not FSVM:
+    """Whether the batched search serves: F-SVM with a metric per class and none but its usual hyper-parameters."""
+    if get_model(cell.model).estimator is not FSVM:
         return False
     model = make_estimator(cell)
-    plain = model.rho is None and model.eta == 0 and model.coupling == "separate" and model.solver == "exact"
-    return plain and set(cell.grid) <= {"C", "whitening"}
+    usual = {"C", "whitening", "eta", "kernel", "gamma", "n_components"}
+    return model.rho is None and model.coupling == "separate" and model.solver == "exact" and set(cell.grid) <= usual

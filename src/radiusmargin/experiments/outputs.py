@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from . import results
@@ -23,7 +24,7 @@ def main_table(outcome: Outcome) -> Table:
         table = results.accuracy_table(outcome.summary, spec)
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
     notes += tuple(results.provenance_notes(outcome.summary))
-    return Table(table.title, table.header, table.rows, notes, table.data, table.rule_before)
+    return replace(table, notes=notes)
 
 
 def to_json(outcome: Outcome) -> str:
@@ -73,8 +74,10 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
     from ..report import render_report
 
     spec, summary, table = outcome.spec, outcome.summary, main_table(outcome)
-    legend = Table(table.title, table.header, table.rows, results.legend(summary, spec), table.data, table.rule_before)
-    sections = _sections(outcome, summary, to_html(legend))
+    shown = replace(table, notes=results.legend(summary, spec))
+    if not (spec.paper_table or spec.components):
+        shown = results.model_table(shown, summary)
+    sections = _sections(outcome, summary, to_html(shown))
     done = len(outcome.records) - outcome.n_failed
     facts = [
         (str(len(summary.datasets)), "data sets" if len(summary.datasets) > 1 else "data set"),

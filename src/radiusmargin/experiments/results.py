@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,16 +12,23 @@ from .paper import paper_value
 from .spec import Spec
 from .statistics import mean_standard_error
 from .summary import ALPHA, Summary
-from .tables import Table, TableCell
+from .tables import Table, TableCell, transposed
 
 __all__ = [
     "accuracy_table",
     "dimension_table",
     "findings",
-    "legend",     "parameter_table",
+    "legend",
+    "model_table",     "parameter_table",
     "provenance_notes",
     "seconds_table",
 ]
+
+
+def model_table(table: Table, summary: Summary) -> Table:
+    """The table of accuracies with a row for each model, and the seconds that each took."""
+    seconds = [TableCell("seconds"), *(TableCell(f"{summary.seconds(key):.1f}") for key in summary.models)]
+    return transposed(replace(table, rows=[*table.rows, seconds]), "model")
 
 
 def accuracy_table(summary: Summary, spec: Spec) -> Table:
@@ -83,7 +91,7 @@ def _summary_rows(summary):
     """Mean accuracy, mean rank, wins and Wilcoxon's p against the baseline; only with several sets."""
     if len(summary.datasets) < 2:
         return []
-    rows = [[TableCell("mean")], [TableCell("mean rank")], [TableCell("wins/ties/losses")], [TableCell("Wilcoxon p")]]
+    rows = [[TableCell(name)] for name in ("mean", "mean rank", "wins/ties/losses", "Wilcoxon p")]
     best = min(summary.ranks.values(), default=None)
     for key in summary.models:
         rank = summary.ranks.get(key)
@@ -206,7 +214,7 @@ def parameter_table(summary: Summary) -> Table:
             row.append(_favourite(summary.entry(dataset, key).records))
         rows.append(row)
     notes = ("The configuration chosen most often, and in how many of the runs.",)
-    return Table("Chosen hyper-parameters", header, rows, notes)
+    return transposed(Table("Chosen hyper-parameters", header, rows, notes), "model")
 
 
 def _favourite(records) -> TableCell:

@@ -7,10 +7,10 @@ import html
 import io
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-__all__ = ["Table", "TableCell", "to_csv", "to_html", "to_latex", "to_markdown", "write_text"]
+__all__ = ["Table", "TableCell", "to_csv", "to_html", "to_latex", "to_markdown", "transposed", "write_text"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,18 @@ class Table:
     notes: tuple[str, ...] = ()
     data: list[dict] = field(default_factory=list)
     rule_before: int | None = None
+
+
+def transposed(table: Table, corner: str) -> Table:
+    """The same table with rows and columns exchanged, ``corner`` being the head of its first column.
+
+    >>> transposed(Table("T", ("set", "a", "b"), [[TableCell("x"), TableCell("1"), TableCell("2")]]), "model").header
+    ('model', 'x')
+    """
+    names = [TableCell(name) for name in table.header[1:]]
+    columns = zip(names, *(row[1:] for row in table.rows), strict=True)
+    header = (corner, *(row[0].text for row in table.rows))
+    return replace(table, header=header, rows=[list(column) for column in columns], rule_before=None)
 
 
 def to_markdown(table: Table) -> str:

@@ -3,41 +3,79 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
 
-import numpy as np
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .catalogue import is_batched, is_scale_free, make_estimator
+from ..selection import FSVMCV
+from .catalogue import grid_of, is_batched, is_scale_free, is_self_tuning, make_estimator
 
 __all__ = ["Chosen", "choose", "configurations", "final_estimator", "pipeline"]
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The chosen configuration, its cross-validated accuracy, and what the choice cost."""
+    """The chosen configuration, its cross-validated accuracy, and what the choice cost.
+
+    ``estimator`` is the fitted model where the search makes it, and None where a model is yet to be fitted.
+    """
 
     params: dict
     score: float
     n_configurations: int
-    seconds: float
+    seconds: float = 0.0
+    estimator: Any = None
 
 
 def choose(cell, X, y, folds) -> Chosen:
     """Try every configuration of the cell on the folds; the first of the best wins."""
     start = time.perf_counter()
-    search = _batched_search if is_batched(cell) else _grid_search
-    params, score, n_configurations = search(cell, X, y, folds)
-    return Chosen(params, score, n_configurations, time.perf_counter() - start)
+    if is_self_tuning(cell):
+        found = _self_tuned(cell, X, y, folds)
+    elif is_batched(cell):
+        found = _batched_search(cell, X, y, folds)
+    else:
+        found = _grid_search(cell, X, y, folds)
+    return replace(found, seconds=time.perf_counter() - start)
 
 
-def _batched_search(cell, X, y, folds):
-    return _grid_search(cell, X, y, folds)
+def _batched_search(cell, X, y, folds) -> Chosen:
+    """F-SVM's own search: the same grid and folds, many problems to a compiled call.
+
+    With a kernel the features are standardised on all rows that are given, once, and not fold by fold: these are
+    training rows in any case.
+    """
+    model = make_estimator(cell)
+    axes = thinned(cell.grid, cell.budget)
+    several = {name: axes.get(name, getattr(model, name)) for name in ("whitening", "eta", "gamma", "n_components")}
+    if cell.kernel == "linear":
+        several |= {"gamma": "scale", "n_components": None}
+    search = FSVMCV(
+        Cs=axes.get("C", [model.C]), **several, scatter=model.scatter, kernel=axes.get("kernel", ["linear"])[0],
+        combine="best", cv=folds, refit=False, n_jobs=1, random_state=cell.seed,
+    )  # fmt: skip
+    search.fit(X if is_scale_free(cell) else StandardScaler().fit_transform(X), y)
+    best = {**search.best_params_, "kernel": cell.kernel}
+    params = {name: best[name] for name in cell.grid if name in best}
+    return Chosen(params, float(search.best_score_), len(search.cv_results_["params"]))
 
 
-def _grid_search(cell, X, y, folds):
+def _self_tuned(cell, X, y, folds) -> Chosen:
+    """An estimator that searches by itself; its fit is the search."""
+    grids = {}
+    if cell.kernel == "rbf":
+        grid = grid_of("svm", "rbf")
+        grids = {"kernel": "rbf", "Cs": grid["C"], "gamma": grid["gamma"], "scatter": "total"}
+    model = pipeline(cell, cv=folds, n_jobs=1, random_state=cell.seed, **grids).fit(X, y)
+    search = final_estimator(model)
+    return Chosen(dict(search.best_params_), float(search.best_score_), len(search.cv_results_["params"]), estimator=model)
+
+
+def _grid_search(cell, X, y, folds) -> Chosen:
     grid = [
         {f"model__{name}": [value] for name, value in params.items()}
         for params in configurations(cell.grid, cell.budget)
@@ -45,7 +83,7 @@ def _grid_search(cell, X, y, folds):
     search = GridSearchCV(pipeline(cell), grid, scoring="accuracy", cv=folds, refit=False, n_jobs=1)
     search.fit(X, y)
     params = {name.removeprefix("model__"): value for name, value in search.best_params_.items()}
-    return params, float(search.best_score_), len(grid)
+    return Chosen(params, float(search.best_score_), len(grid))
 
 
 def configurations(grid: dict, budget: int | None) -> list[dict]:
@@ -55,29 +93,30 @@ def configurations(grid: dict, budget: int | None) -> list[dict]:
     [{'C': 1}, {'C': 10}, {'C': 100}]
     >>> configurations({"C": [1, 10, 100]}, 2)
     [{'C': 1}, {'C': 100}]
-    >>> len(configurations({"C": [1, 10, 100], "lam": [0, 1, 2]}, 4))
+    >>> len(configurations({"C": [1, 10, 100], "lam": [0, 1, 2]}, 5))
     4
     """
-    axes = {name: list(values) for name, values in grid.items()}
-    if budget is not None:
-        axes = _thinned(axes, budget)
-    points = list(ParameterGrid(axes)) if axes else [{}]
-    return points if budget is None else [points[i] for i in _even(len(points), budget)]
+    axes = thinned(grid, budget)
+    return list(ParameterGrid(axes)) if axes else [{}]
 
 
-def _thinned(axes, budget):
-    """Shorten the longest axes until the product is within the budget; the values left are spread over each axis."""
-    lengths = {name: len(values) for name, values in axes.items()}
-    while np.prod(list(lengths.values())) > budget:
-        name = max(lengths, key=lengths.get)
-        if lengths[name] <= 2:
-            break
-        lengths[name] -= 1
-    return {name: [values[i] for i in _even(len(values), lengths[name])] for name, values in axes.items()}
+def thinned(grid: dict, budget: int | None) -> dict:
+    """The grid with its longest axes shortened until the product is within the budget.
+
+    >>> thinned({"C": [1, 2, 3, 4, 5], "lam": [0, 1, 2]}, 6)
+    {'C': [1, 3, 5], 'lam': [0, 2]}
+    """
+    lengths = {name: len(values) for name, values in grid.items()}
+    while budget is not None and prod(lengths.values()) > budget:
+        lengths[max(lengths, key=lengths.get)] -= 1
+    return {name: _spread(list(values), lengths[name]) for name, values in grid.items()}
 
 
-def _even(n, wanted):
-    return np.unique(np.round(np.linspace(0, n - 1, min(n, wanted))).astype(int)).tolist()
+def _spread(values, n):
+    """``n`` of the values, from end to end; the middle one if it is one only."""
+    if n == 1:
+        return [values[len(values) // 2]]
+    return [values[round(i * (len(values) - 1) / (n - 1))] for i in range(n)]
 
 
 def pipeline(cell, **params) -> Pipeline:

@@ -54,20 +54,26 @@ def _axes(width, height, **options):
     return figure, axes
 
 
+def _panels(datasets, height, **options):
+    """A figure with a titled panel for each set, four to a line; returns it and the panels by set."""
+    columns = min(len(datasets), 4)
+    lines = -(-len(datasets) // columns)
+    figure, axes = _axes(9.6, lines * height + 0.3, nrows=lines, ncols=columns, squeeze=False, **options)
+    for ax in axes.ravel()[len(datasets) :]:
+        ax.set_visible(False)
+    panels = dict(zip(datasets, axes.ravel(), strict=False))
+    for dataset, ax in panels.items():
+        ax.set_title(short_name(dataset), fontsize=10, color=INK, loc="left", fontweight="bold")
+    return figure, panels
+
+
 def plot_accuracy(summary) -> Figure:
     """Accuracy of every model on every set, with 95 % intervals; one panel per set."""
     look = styles(summary)
-    n = len(summary.datasets)
-    columns = min(n, 4)
-    rows = -(-n // columns)
-    height = rows * (0.55 + 0.23 * len(summary.models))
-    figure, axes = _axes(9.6, height, nrows=rows, ncols=columns, squeeze=False, sharey=True)
+    figure, panels = _panels(summary.datasets, 0.5 + 0.23 * len(summary.models), sharey=True)
     places = np.arange(len(summary.models))[::-1]
-    for number, ax in enumerate(axes.ravel()):
-        if number >= n:
-            ax.set_visible(False)
-            continue
-        _accuracy_panel(ax, summary, summary.datasets[number], places, look)
+    for dataset, ax in panels.items():
+        _accuracy_panel(ax, summary, dataset, places, look)
         ax.set_yticks(places, [summary.names[key] for key in summary.models])
     return figure
 
@@ -86,7 +92,6 @@ def _accuracy_panel(ax, summary, dataset, places, look):
             100 * entry.mean, place, xerr=error, fmt=look[key]["marker"], color=look[key]["color"], ms=5, lw=1.4,
             mec="white", mew=0.4,
         )  # fmt: skip
-    ax.set_title(short_name(dataset), fontsize=10, color=INK, loc="left", fontweight="bold")
     ax.grid(axis="x", color=GRID, lw=0.7)
     ax.set_ylim(-0.7, len(places) - 0.3)
     ax.xaxis.set_major_locator(_few_ticks())
@@ -147,20 +152,28 @@ def plot_time(summary) -> Figure:
     """Median seconds of choosing the hyper-parameters and of one fit, over all cells."""
     figure, ax = _axes(9.6, 0.8 + 0.26 * len(summary.models))
     places = np.arange(len(summary.models))[::-1]
-    for name, colour, label in (("fit_seconds", COLOURS[0], "one fit"), ("tune_seconds", COLOURS[4], "choosing hyper-parameters")):
-        values = [np.nanmedian([summary.entry(d, m).median(name) for d in summary.datasets] or [np.nan])
-                  if any(summary.entry(d, m).values for d in summary.datasets) else np.nan for m in summary.models]  # fmt: skip
+    kinds = (("fit_seconds", COLOURS[0], "one fit"), ("tune_seconds", COLOURS[4], "choosing hyper-parameters"))
+    for name, colour, label in kinds:
+        values = [_typical(summary, key, name) for key in summary.models]
         if np.isfinite(values).any():
             ax.scatter(values, places, color=colour, s=38, label=label, zorder=3)
-            for value, place in zip(values, places, strict=True):
-                ax.text(value, place + 0.33, _seconds(value), ha="center", fontsize=7.5, color=MUTED) if np.isfinite(value) else None
+        for value, place in zip(values, places, strict=True):
+            if np.isfinite(value):
+                ax.text(value, place + 0.27, _seconds(value), ha="center", fontsize=7.5, color=MUTED)
     ax.set_xscale("log")
     ax.set_yticks(places, [summary.names[key] for key in summary.models])
     ax.set_ylim(-0.6, len(places) - 0.2)
     ax.grid(axis="x", color=GRID, lw=0.7)
     ax.set_xlabel("seconds, one thread, median over data sets (log scale)", fontsize=9, color=INK)
-    ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, 1.12), ncols=2)
+    figure.legend(frameon=False, fontsize=9, loc="outside upper left", ncols=2)
     return figure
+
+
+def _typical(summary, model, name) -> float:
+    """Median over the data sets of the median over the runs."""
+    medians = [summary.entry(dataset, model).median(name) for dataset in summary.datasets]
+    finite = [value for value in medians if np.isfinite(value)]
+    return float(np.median(finite)) if finite else float("nan")
 
 
 def _seconds(value) -> str:
@@ -169,30 +182,29 @@ def _seconds(value) -> str:
 
 def plot_radius_margin(summary) -> Figure | None:
     """Squared radius over squared margin before and after the learned transformation, on the first split of every set."""
-    rows = _portraits(summary, "after")
+    rows = _portraits(summary, "before")
     if not rows:
         return None
     look = styles(summary)
-    models = [m for m in summary.models if any(key == m for _, key, _ in rows)]
-    figure, ax = _axes(9.6, 0.9 + 0.34 * len(summary.datasets) + 0.05 * len(rows))
-    step = 0.7 / max(len(models), 1)
+    models = [key for key in summary.models if any(model == key for _, model, _ in rows)]
+    figure, panels = _panels(summary.datasets, 0.5 + 0.23 * len(models), sharey=True)
     for dataset, key, portrait in rows:
-        place = len(summary.datasets) - 1 - summary.datasets.index(dataset) + 0.35 - step * (models.index(key) + 0.5)
-        before, after = portrait["before"]["ratio"], portrait["after"]["ratio"]
-        colour = look[key]["color"]
-        ax.plot([before, after], [place, place], color=colour, lw=1.4, alpha=0.6)
-        ax.scatter(before, place, s=26, facecolor="white", edgecolor=colour, zorder=3)
-        ax.scatter(after, place, s=26, color=colour, zorder=3)
-    for key in models:
-        ax.scatter([], [], s=26, color=look[key]["color"], label=summary.names[key])
-    ax.scatter([], [], s=26, facecolor="white", edgecolor=INK, label="before")
-    ax.scatter([], [], s=26, color=INK, label="after")
-    ax.set_xscale("log")
-    ax.set_yticks(range(len(summary.datasets)), [short_name(d) for d in reversed(summary.datasets)])
-    ax.set_ylim(-0.6, len(summary.datasets) - 0.4)
-    ax.grid(axis="x", color=GRID, lw=0.7)
-    ax.set_xlabel("radius² / margin² (log scale; standardised features)", fontsize=9, color=INK)
-    ax.legend(frameon=False, fontsize=8.5, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6)
+        ax, place, colour = panels[dataset], len(models) - 1 - models.index(key), look[key]["color"]
+        before = portrait["before"]["ratio"]
+        if "after" in portrait:
+            after = portrait["after"]["ratio"]
+            ax.annotate("", (after, place), (before, place), arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.6})
+            ax.scatter(after, place, s=24, color=colour, zorder=3)
+        ax.scatter(before, place, s=24, facecolor="white", edgecolor=colour, zorder=2.5)
+    for ax in panels.values():
+        ax.set_xscale("log")
+        ax.grid(axis="x", color=GRID, lw=0.7)
+        ax.set_ylim(-0.7, len(models) - 0.3)
+        ax.set_yticks(range(len(models)), [summary.names[key] for key in reversed(models)])
+    hollow = ax.scatter([], [], s=24, facecolor="white", edgecolor=INK)
+    solid = ax.scatter([], [], s=24, color=INK)
+    figure.legend([hollow, solid], ["as the features are", "after the learned transformation"], frameon=False, fontsize=9,
+                  loc="outside upper left", ncols=2)  # fmt: skip
     return figure
 
 
@@ -202,21 +214,13 @@ def plot_spectrum(summary) -> Figure | None:
     if not rows:
         return None
     look = styles(summary)
-    sets = [d for d in summary.datasets if any(dataset == d for dataset, _, _ in rows)]
-    columns = min(len(sets), 4)
-    lines = -(-len(sets) // columns)
-    figure, axes = _axes(9.6, 2.1 * lines + 0.5, nrows=lines, ncols=columns, squeeze=False, sharey=True)
+    figure, panels = _panels(list(dict.fromkeys(dataset for dataset, _, _ in rows)), 2.1, sharey=True)
     handles = {}
-    for number, ax in enumerate(axes.ravel()):
-        if number >= len(sets):
-            ax.set_visible(False)
-            continue
-        for dataset, key, portrait in rows:
-            if dataset == sets[number]:
-                handles[summary.names[key]] = _spectrum_line(ax, portrait["spectrum"], **look[key])
-                data = portrait["data_spectrum"]
-        handles["data (correlations)"] = _spectrum_line(ax, data, color=MUTED, marker="", ls=(0, (3, 2)))
-        ax.set_title(short_name(sets[number]), fontsize=10, color=INK, loc="left", fontweight="bold")
+    for dataset, key, portrait in rows:
+        ax = panels[dataset]
+        handles["data (correlations)"] = _spectrum_line(ax, portrait["data_spectrum"], color=MUTED, marker="", ls=(0, (3, 2)))
+        handles[summary.names[key]] = _spectrum_line(ax, portrait["spectrum"], **look[key])
+    for ax in panels.values():
         ax.set_yscale("log")
         ax.set_ylim(1e-6, 2)
         ax.grid(color=GRID, lw=0.7)
@@ -253,27 +257,28 @@ def plot_dimensions(records, names) -> Figure:
     names : dict of str to str
         Names of the models by key.
     """
-    good = [r for r in records if r["status"] == "ok"]
-    sets = list(dict.fromkeys(r["cell"]["dataset"] for r in records))
-    columns = min(2, len(sets))
-    figure, axes = _axes(9.6, 2.9 * -(-len(sets) // columns), nrows=-(-len(sets) // columns), ncols=columns, squeeze=False)
-    for dataset, ax in zip(sets, axes.ravel(), strict=False):
-        for i, (key, name) in enumerate(names.items()):
-            points: dict = {}
-            for r in good:
-                if (r["cell"]["dataset"], r["cell"]["model"]) == (dataset, key):
-                    points.setdefault(r["cell"]["fixed"]["n_components"], []).append(100 * r["accuracy"])
-            if points:
-                x = sorted(points)
-                mean = [np.mean(points[k]) for k in x]
-                error = [np.std(points[k], ddof=1) / np.sqrt(len(points[k])) if len(points[k]) > 1 else 0 for k in x]
-                ax.errorbar(x, mean, yerr=error, color=COLOURS[i], marker=MARKERS[i], ms=5, lw=1.4, capsize=2, label=name)
-        ax.set_title(short_name(dataset), fontsize=10, color=INK, loc="left", fontweight="bold")
+    groups: dict = {}
+    for record in records:
+        cell = record["cell"]
+        points = groups.setdefault((cell["dataset"], cell["model"]), {})
+        if record["status"] == "ok":
+            points.setdefault(cell["fixed"]["n_components"], []).append(100 * record["accuracy"])
+    figure, panels = _panels(list(dict.fromkeys(dataset for dataset, _ in groups)), 2.7)
+    for (dataset, key), points in groups.items():
+        number = list(names).index(key)
+        sizes = sorted(points)
+        mean, error = zip(*(_mean_error(points[k]) for k in sizes), strict=True) if sizes else ((), ())
+        panels[dataset].errorbar(
+            sizes, mean, yerr=error, color=COLOURS[number], marker=MARKERS[number], ms=5, lw=1.4, capsize=2, label=names[key]
+        )
+    for ax in panels.values():
         ax.set_xscale("log")
         ax.set_xlabel("kernel components", fontsize=9, color=INK)
-        ax.set_ylabel("accuracy (%)", fontsize=9, color=INK)
         ax.grid(color=GRID, lw=0.7)
         ax.legend(frameon=False, fontsize=9)
-    for ax in axes.ravel()[len(sets):]:
-        ax.set_visible(False)
+    next(iter(panels.values())).set_ylabel("accuracy (%)", fontsize=9, color=INK)
     return figure
+
+
+def _mean_error(values):
+    return np.mean(values), np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0

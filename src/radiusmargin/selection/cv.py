@@ -140,7 +140,8 @@ class FSVMCV(MarginClassifier):
         """
         self._check_parameters()
         X, codes, weight = self._check_training_data(X, y, sample_weight)
-        splits = self._splits(X, codes)
+        given = np.ones(len(codes)) if sample_weight is None or isinstance(sample_weight, Real) else np.asarray(sample_weight)
+        splits = self._splits(codes, np.flatnonzero(given), len(given))
         scores = Scores(len(splits))
         try:
             self._search(X, codes, weight, splits, scores)
@@ -347,7 +348,8 @@ class FSVMCV(MarginClassifier):
         if self.criterion != "cv" and any(eta > 0 for eta in _listed(self.eta)):
             raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
 
-    def _splits(self, X, codes):
+    def _splits(self, codes, kept, n_rows):
+        """(train, test) numbers among the `kept` rows, those of positive weight."""
         if self.criterion != "cv":
             return [(np.arange(len(codes)), np.arange(len(codes)))]
         if isinstance(self.cv, Integral):
@@ -357,9 +359,16 @@ class FSVMCV(MarginClassifier):
             splitter = RepeatedStratifiedKFold(
                 n_splits=int(min(self.cv, smallest)), n_repeats=int(self.n_repeats), random_state=self.random_state
             )
-        else:
-            splitter = check_cv(self.cv, codes, classifier=True)
-        return list(splitter.split(np.zeros((len(codes), 1)), codes))
+            return list(splitter.split(codes, codes))
+        if len(kept) == n_rows:
+            return list(check_cv(self.cv, codes, classifier=True).split(codes, codes))
+        # A splitter of the user's counts the rows that were passed in, those of weight zero too.
+        place = np.full(n_rows, -1)
+        place[kept] = np.arange(len(kept))
+        labels = np.zeros(n_rows, dtype=int)
+        labels[kept] = codes
+        found = check_cv(self.cv, labels, classifier=True).split(labels, labels)
+        return [tuple(place[part][place[part] >= 0] for part in pair) for pair in found]
 
     def _initial_Cs(self, X, codes, weight):
         """From where the separator stops being the difference of the class means, to where slack is nearly forbidden."""

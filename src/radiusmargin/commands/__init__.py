@@ -1,0 +1,51 @@
+"""The commands, one file each; only what is called is imported."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+from rich.console import Console
+
+from ..datasets import DataError, MissingDependencyError
+
+__all__ = ["cli", "run"]
+
+COMMANDS = ("compare", "reproduce", "datasets", "info")
+
+
+class _Lazy(click.Group):
+    """A group that imports a command when it is asked for, so that ``--help`` is quick."""
+
+    def list_commands(self, context):
+        return list(COMMANDS)
+
+    def get_command(self, context, name):
+        if name not in COMMANDS:
+            return None
+        return importlib.import_module(f".{name}", __package__).command
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="radiusmargin")
+def cli():
+    """Radius-margin support vector machines: compare them on your data, and reproduce the F-SVM paper."""
+
+
+def run(arguments=None) -> int:
+    """Run a command and turn whatever happens into an exit code and a message."""
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        return cli(args=arguments, prog_name="radiusmargin", standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        errors.print("stopped; what was finished is in the store, if one was given", style="yellow")
+        return 130
+    except MissingDependencyError as error:
+        errors.print(f"error: {error}", style="red", markup=False)
+        return 3
+    except (DataError, OSError) as error:
+        errors.print(f"error: {error}", style="red", markup=False)
+        return 2

@@ -1,0 +1,100 @@
+"""What the commands share: lists of names, the progress bar, tables in the terminal."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from ..datasets import DataError
+
+__all__ = ["Names", "check_writable", "console", "default_jobs", "progress_bar", "show_table"]
+
+
+def console() -> Console:
+    """The terminal; as wide as is needed where the output goes to a file."""
+    return Console(highlight=False, width=None if os.isatty(1) else 200)
+
+
+class Names(click.ParamType):
+    """Names separated by commas.
+
+    >>> Names().convert("svm, fsvm", None, None)
+    ('svm', 'fsvm')
+    """
+
+    name = "a,b,…"
+
+    def convert(self, value, param, context):
+        if isinstance(value, tuple):
+            return value
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def default_jobs() -> int:
+    """Every core that this process may use."""
+    from ..experiments.provenance import usable_cores
+
+    return usable_cores()
+
+
+def check_writable(*paths) -> None:
+    """Fail before the work rather than after it."""
+    for path in filter(None, paths):
+        folder = Path(path).absolute().parent
+        if Path(path).is_dir():
+            raise DataError(f"{path} is a folder; name a file")
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise DataError(f"{path} cannot be written: {folder} is not a folder that one may write to")
+
+
+@contextmanager
+def progress_bar(title):
+    """A bar that counts cells; hand what it yields to ``run_experiment(progress=...)``."""
+    columns = (
+        TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn(),
+        TimeRemainingColumn(), TextColumn("[dim]{task.fields[last]}"),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+
+        def begin(total):
+            job = bar.add_task(title, total=total, last="")
+
+            def step(record):
+                cell = record["cell"]
+                failed = "" if record["status"] == "ok" else " failed"
+                bar.update(job, advance=1, last=f"{cell['dataset']} {cell['model']}{failed}")
+
+            return step
+
+        yield begin
+
+
+def show_table(table, out: Console, max_notes: int | None = None) -> None:
+    """A table of ours in the terminal."""
+    shown = RichTable(title=table.title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 1))
+    for number, name in enumerate(table.header):
+        shown.add_column(Text(name), justify="left" if number == 0 else "right", header_style="bold dim")
+    for number, row in enumerate(table.rows):
+        if table.rule_before is not None and number == table.rule_before - 1:
+            shown.add_row(*map(_rich_cell, row), end_section=True)
+        else:
+            shown.add_row(*map(_rich_cell, row))
+    out.print(shown)
+    for note in table.notes[:max_notes]:
+        out.print(Text(f"· {note}", style="dim"))
+
+
+def _rich_cell(cell) -> Text:
+    text = Text(cell.text, style="bold" if cell.best else "")
+    if cell.mark:
+        text.append(f" {cell.mark}", style="green" if cell.mark == "▲" else "red")
+    if cell.small:
+        text.append(f" {cell.small}", style="dim")
+    return text

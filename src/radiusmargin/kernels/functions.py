@@ -1,0 +1,149 @@
+"""Kernel functions as blocks of a kernel matrix: between two sets of rows, and the diagonal.
+
+The Gaussian and Laplacian kernels of dense rows come from a fused compiled loop (or from NumPy and scikit-learn where the
+core was not built); the others are a matrix product and a few passes over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import comb
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+
+try:
+    from .. import _core
+
+    COMPILED = True
+except ImportError:  # installed with RADIUSMARGIN_PURE_PYTHON=1
+    COMPILED = False
+
+KERNELS = ("linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", "precomputed")
+_DIAGONAL_BLOCK = 64
+
+
+@dataclass(frozen=True)
+class KernelFunction:
+    """A kernel with its parameters resolved to numbers.
+
+    Calling it on two matrices gives the matrix of kernel values between their rows; on one, the symmetric one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> k = KernelFunction("rbf", gamma=0.5)
+    >>> k(np.array([[0.0], [2.0]])).round(4).tolist()
+    [[1.0, 0.1353], [0.1353, 1.0]]
+    """
+
+    kernel: str | Callable
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+    params: dict = field(default_factory=dict)
+
+    def __call__(self, X, Y=None):
+        if callable(self.kernel):
+            return self._checked(self.kernel(X, X if Y is None else Y, **self.params), X, X if Y is None else Y)
+        if self.kernel in ("rbf", "laplacian"):
+            return self._exponential(X, Y)
+        if self.kernel == "cosine":
+            X, Y = unit_rows(X), None if Y is None else unit_rows(Y)
+        K = inner_products(X, X if Y is None else Y)
+        if self.kernel in ("poly", "sigmoid"):
+            K *= self.gamma
+            K += self.coef0
+            K = K**self.degree if self.kernel == "poly" else np.tanh(K, out=K)
+        return K
+
+    def diagonal(self, X):
+        """k(x, x) for every row."""
+        if callable(self.kernel):
+            blocks = (X[i : i + _DIAGONAL_BLOCK] for i in range(0, X.shape[0], _DIAGONAL_BLOCK))
+            return np.concatenate([np.diagonal(self(block)) for block in blocks])
+        if self.kernel in ("rbf", "laplacian"):
+            return np.ones(X.shape[0])
+        squares = squared_norms(X)
+        if self.kernel == "cosine":
+            return (squares > 0).astype(float)
+        if self.kernel == "linear":
+            return squares
+        values = self.gamma * squares + self.coef0
+        return values**self.degree if self.kernel == "poly" else np.tanh(values)
+
+    def rank_bound(self, n_features):
+        """The largest rank its matrices can have, however many rows: infinite for most kernels."""
+        if self.kernel in ("linear", "cosine"):
+            return n_features
+        if self.kernel == "poly" and isinstance(self.degree, Integral):
+            return comb(n_features + self.degree, self.degree)
+        return np.inf
+
+    def _exponential(self, X, Y):
+        absolute = self.kernel == "laplacian"
+        if not COMPILED or sparse.issparse(X) or sparse.issparse(Y):
+            return (laplacian_kernel if absolute else rbf_kernel)(X, Y, gamma=self.gamma)
+        X = np.ascontiguousarray(X)
+        Y = None if Y is None else np.ascontiguousarray(Y)
+        out = np.empty((len(X), len(X if Y is None else Y)))
+        _core.exponential_kernel(X, Y, float(self.gamma), absolute, out)
+        return out
+
+    @staticmethod
+    def _checked(K, X, Y):
+        K = np.asarray(K, dtype=float)
+        if K.shape != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"a callable kernel must return an array of shape (n_X, n_Y) = {(X.shape[0], Y.shape[0])} for two "
+                f"matrices of rows, got {K.shape}."
+            )
+        if not np.isfinite(K).all():
+            raise ValueError("the callable kernel returned values that are not finite.")
+        return K
+
+
+def resolve_gamma(gamma, X, weight):
+    """The number behind "scale" (1 / (d var(X)), as in `SVC`, with the variance over the weights), "auto" or itself."""
+    if isinstance(gamma, str) and gamma == "auto":
+        return 1.0 / X.shape[1]
+    if isinstance(gamma, str) and gamma == "scale":
+        variance = weighted_variance(X, weight)
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    if isinstance(gamma, Real) and not isinstance(gamma, bool) and np.isfinite(gamma) and gamma > 0:
+        return float(gamma)
+    raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}.")
+
+
+def weighted_variance(X, weight):
+    """Variance of all entries of X together, every row counted `weight` times."""
+    size = weight.sum() * X.shape[1]
+    if sparse.issparse(X):
+        mean = (weight @ X).sum() / size
+        return (weight @ X.multiply(X)).sum() / size - mean**2
+    mean = (weight @ X).sum() / size
+    centred = X - mean
+    return weight @ np.einsum("ij,ij->i", centred, centred) / size
+
+
+def inner_products(X, Y):
+    K = X @ Y.T
+    return K.toarray() if sparse.issparse(K) else np.asarray(K)
+
+
+def squared_norms(X):
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def unit_rows(X):
+    """Rows of length one; a row of zeros stays."""
+    norms = np.sqrt(squared_norms(X))
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    if sparse.issparse(X):
+        return sparse.csr_array(X.multiply(inverse[:, None]))
+    return X * inverse[:, None]

@@ -1,0 +1,251 @@
+"""FSVMCV: the same choice as an exhaustive search, the rules of choosing, and what it leaves behind."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, StratifiedKFold, cross_val_predict
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from radiusmargin import FSVM, FSVMCV
+from radiusmargin.selection import cv as cv_module
+from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo
+from radiusmargin.selection.grid import Member, Scores
+from radiusmargin.selection.moments import FoldMoments
+from radiusmargin.geometry import tempered_scatter
+from radiusmargin.solvers import hinge_svm
+
+# Scores of two fits agree to the last digit, as the weight check demands, only if the fits do.
+CHECKED = [
+    FSVMCV(Cs=3, whitening=(0.0, 1.0), n_repeats=1, cv=2, random_state=0, cv_tol=1e-9, tol=1e-9),
+    FSVMCV(Cs=[0.1, 1.0], combine="best", cv=2),
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def overlapping(n=120, d=5, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    return (rng.normal(size=(n, d)) + 0.7 * rng.normal(size=(classes, d))[y]) @ rng.normal(size=(d, d)), y
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("scatter", ["total", "within"])
+def test_same_scores_and_choice_as_grid_search(classes, scatter):
+    X, y = overlapping(classes=classes)
+    folds = StratifiedKFold(4, shuffle=True, random_state=1)
+    grid = {"C": [0.01, 0.1, 1.0, 10.0], "whitening": [0.0, 0.5, 1.0]}
+    search = GridSearchCV(FSVM(scatter=scatter, tol=1e-9), grid, cv=folds).fit(X, y)
+    model = FSVMCV(
+        Cs=grid["C"], whitening=grid["whitening"], scatter=scatter, cv=folds, combine="best", cv_tol=1e-9, tol=1e-9
+    ).fit(X, y)
+    theirs = {(p["C"], p["whitening"]): s for p, s in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True)}
+    for p, score in zip(model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True):
+        assert score == pytest.approx(theirs[p["C"], p["whitening"]], abs=1e-12)
+    assert model.best_score_ == pytest.approx(search.best_score_)
+    refit = FSVM(C=model.C_, whitening=model.best_params_["whitening"], scatter=scatter, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(model.coef_, refit.coef_)
+    assert model.best_estimator_.C == model.C_
+
+
+def test_any_scorer():
+    X, y = load_breast_cancer(return_X_y=True)
+    folds = StratifiedKFold(3)
+    for scoring in ("roc_auc", "f1", lambda est, X, y: -np.mean(est.decision_function(X) * (2 * y - 1) < 0.1)):
+        search = GridSearchCV(FSVM(tol=1e-8), {"C": [0.01, 1.0]}, cv=folds, scoring=scoring).fit(X, y)
+        model = FSVMCV(
+            Cs=[0.01, 1.0], whitening=1.0, scatter="total", cv=folds, scoring=scoring, combine="best", cv_tol=1e-8
+        ).fit(X, y)
+        np.testing.assert_allclose(np.sort(model.cv_results_["mean_test_score"]), np.sort(search.cv_results_["mean_test_score"]), atol=2e-4)
+
+
+def test_ties_go_to_less_whitening_then_smaller_C():
+    scores = Scores(2)
+    for p in (1.0, 0.5, 0.0):
+        for C in (10.0, 1.0):
+            for split in range(2):
+                scores.set(Member(p, C), split, 0.9 if p > 0 else 0.8)
+    assert scores.best() == Member(0.5, 1.0)
+    assert len(scores.near_best(0.0)) == 4
+
+
+def test_one_standard_error_prefers_the_simpler():
+    scores = Scores(4)
+    for split, noise in enumerate((0.0, 0.04, -0.04, 0.02)):
+        scores.set(Member(1.0, 1.0), split, 0.9 + noise)
+        scores.set(Member(0.0, 1.0), split, 0.89 + noise)
+    assert scores.best() == Member(1.0, 1.0)
+    assert scores.best(one_standard_error=True) == Member(0.0, 1.0)
+
+
+def test_averaging_is_the_mean_of_normalised_members():
+    X, y = overlapping()
+    model = FSVMCV(Cs=5, random_state=0, band=1.0).fit(X, y)
+    assert len(model.members_) > 1
+    expected = 0.0
+    for member in model.members_:
+        fitted = FSVM(**member).fit(X, y).decision_function(X)
+        expected = expected + fitted / np.sqrt(np.mean(fitted**2)) / len(model.members_)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=2e-3)
+    np.testing.assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_[0])
+    assert model.dual_gap_ <= 1e-6
+
+
+def test_scatter_by_leaving_moments_out():
+    X, y = overlapping(classes=3)
+    X[:, 2] = 4.0
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    folds = [test for _, test in StratifiedKFold(4).split(X, y)]
+    moments = FoldMoments(X, y, weight, folds)
+    for i, test in enumerate(folds):
+        train = np.setdiff1d(np.arange(len(y)), test)
+        for kind in ("total", "within"):
+            ours = moments.space(i, kind)
+            direct = tempered_scatter(X[train], y[train], sample_weight=weight[train], kind=kind)
+            np.testing.assert_allclose(ours.mean, direct.mean)
+            np.testing.assert_allclose(ours.scale, direct.scale)
+            np.testing.assert_allclose(ours.eigenvalues, direct.eigenvalues, rtol=1e-8)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "wide", "collinear"])
+def test_every_form_of_data(form):
+    X, y = overlapping(60, 4)
+    X = {
+        "dense": lambda: X,
+        "sparse": lambda: sparse.csr_array(np.where(np.abs(X) < 0.5, 0.0, X)),
+        "wide": lambda: np.hstack([X, np.random.default_rng(0).normal(size=(60, 200))]),
+        "collinear": lambda: np.hstack([X, X[:, :1], np.ones((60, 1))]),
+    }[form]()
+    model = FSVMCV(Cs=4, random_state=0, n_repeats=1).fit(X, y)
+    assert model.decision_function(X).shape == (60,)
+    assert model.dual_gap_ <= 1e-6
+
+
+def test_the_range_of_C_grows_at_an_edge_and_stays_where_given():
+    X, y = load_iris(return_X_y=True)
+    auto = FSVMCV(Cs=4, whitening=0.0, scatter="total", combine="best", random_state=0).fit(X, y)
+    assert auto.Cs_[0] < auto.C_ < auto.Cs_[-1] or len(auto.Cs_) > 4
+    fixed = FSVMCV(Cs=[0.001, 0.01], random_state=0).fit(X, y)
+    assert fixed.Cs_.tolist() == [0.001, 0.01]
+
+
+def test_smoothed_members():
+    X, y = overlapping(80)
+    model = FSVMCV(Cs=[0.1, 1.0], whitening=1.0, scatter="total", eta=[0.0, 0.1], cv=3, n_repeats=1, random_state=0).fit(X, y)
+    assert {p["eta"] for p in model.cv_results_["params"]} == {0.0, 0.1}
+    reference = GridSearchCV(FSVM(eta=0.1), {"C": [0.1, 1.0]}, cv=3).fit(X, y)
+    assert model.best_score_ >= reference.best_score_ - 0.1
+
+
+def test_deterministic_and_weighted():
+    X, y = load_wine(return_X_y=True)
+    a, b = (FSVMCV(Cs=4, random_state=3).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+    weight = np.ones(len(y))
+    weight[::7] = 0.0
+    kept = weight > 0
+    c = FSVMCV(Cs=4, random_state=3).fit(X, y, sample_weight=weight)
+    d = FSVMCV(Cs=4, random_state=3).fit(X[kept], y[kept])
+    np.testing.assert_allclose(c.coef_, d.coef_, rtol=1e-6)
+
+
+def test_interrupt_keeps_what_was_scored(monkeypatch):
+    X, y = overlapping()
+    calls = iter(range(100))
+    original = cv_module._Fold.score
+
+    def interrupted(self, *args):
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return original(self, *args)
+
+    monkeypatch.setattr(cv_module._Fold, "score", interrupted)
+    model = FSVMCV(Cs=3, cv=4, n_repeats=1, scatter="total", random_state=0)
+    monkeypatch.setattr(cv_module, "EXTENSIONS", 0)
+    calls = iter([0, 1, 2, 5])
+    with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="interrupted after 3 of 4"):
+        model.fit(X, y)
+    assert model.scores_.shape[1] == 3
+    assert np.isfinite(model.scores_).all()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"Cs": 0}, "Cs must be"),
+        ({"Cs": [1.0, -1.0]}, "Cs must be"),
+        ({"whitening": [0.0, 2.0]}, "whitening must be"),
+        ({"combine": "vote"}, "combine must be"),
+        ({"criterion": "aic"}, "criterion must be"),
+        ({"criterion": "loo", "eta": 0.1}, "needs eta=0"),
+        ({"scatter": "between"}, "scatter must be"),
+        ({"band": -1}, "band must be"),
+    ],
+)
+def test_bad_parameters_are_named(params, message):
+    X, y = overlapping()
+    with pytest.raises(ValueError, match=message):
+        FSVMCV(**params).fit(X, y)
+
+
+def test_a_class_with_one_sample_is_refused():
+    X, y = overlapping()
+    y[:] = 0
+    y[0] = 1
+    with pytest.raises(ValueError, match="at least 2 samples"):
+        FSVMCV().fit(X, y)
+
+
+def test_the_span_rule_agrees_with_exact_leave_one_out():
+    X, y = overlapping(70, 3, seed=1)
+    signs = 2.0 * y - 1
+    for C in (0.05, 1.0):
+        fit = hinge_svm(X, signs, C, tol=1e-10)
+        approximate = span_loo(X, signs, fit.coef, fit.intercept, fit.alpha, np.full(70, C))
+        exact = np.array([
+            signs[i] * (X[i] @ r.coef + r.intercept)
+            for i in range(70)
+            for r in [hinge_svm(np.delete(X, i, 0), np.delete(signs, i), C, tol=1e-10)]
+        ])  # fmt: skip
+        assert np.mean((approximate > 0) == (exact > 0)) >= 0.95
+        assert np.corrcoef(approximate, exact)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("criterion", ["loo", "radius-margin"])
+def test_criteria_without_refitting(criterion):
+    X, y = load_wine(return_X_y=True)
+    model = FSVMCV(Cs=5, criterion=criterion, combine="best").fit(X, y)
+    assert model.scores_.shape[1] == 1
+    assert model.score(X, y) > 0.6
+    if criterion == "loo":
+        exact = np.mean(cross_val_predict(model.best_estimator_, X, y, cv=LeaveOneOut()) == y)
+        assert model.best_score_ == pytest.approx(exact, abs=0.02)
+
+
+def test_radius_margin_bound():
+    assert radius_margin_bound(2.0, (3.0, 0.5), 10.0) == pytest.approx((4 + 0.1) * (3 + 1))
+
+
+@pytest.mark.parametrize("params", [{}, {"whitening": 0.5, "scatter": "within"}])
+def test_path_equals_single_fits(params):
+    X, y = load_iris(return_X_y=True)
+    path = fsvm_path(X, y, [1.0, 0.01], tol=1e-8, **params)
+    for k, C in enumerate([1.0, 0.01]):
+        model = FSVM(C=C, tol=1e-8, **params).fit(X, y)
+        np.testing.assert_allclose(path.coef[k], model.coef_, atol=1e-3)
+        assert path.objective[k].sum() == pytest.approx(model.objective_, rel=1e-7)
+    assert path.gap.max() <= 1e-8
+    assert (path.n_support > 0).all()
+
+
+def test_silent():
+    X, y = overlapping()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FSVMCV(Cs=3, random_state=0).fit(X, y)
