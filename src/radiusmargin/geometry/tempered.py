@@ -114,10 +114,10 @@ def tempered_scatter(X, y=None, *, sample_weight=None, kind="total", standardise
     return decompose(S, within, mean, total, standardise=standardise)
 
 
-def decompose(S, chosen, mean, total, *, standardise=True) -> TemperedScatter:
+def decompose(S, chosen, mean, total, *, standardise=True, rtol=None) -> TemperedScatter:
     """`tempered_scatter` from scatter matrices at hand: `S` the total one, which sets the units, `chosen` the one to temper."""
     d = len(mean)
     scale = np.sqrt(np.diag(S) / total) if standardise else np.ones(d)
     inverse = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
-    eigenvalues, eigenvectors = range_basis(inverse[:, None] * chosen * inverse / total)
+    eigenvalues, eigenvectors = range_basis(inverse[:, None] * chosen * inverse / total, rtol)
     return TemperedScatter(mean, scale, eigenvalues, eigenvectors, float(total))

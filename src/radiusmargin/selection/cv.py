@@ -18,7 +18,7 @@ from ..models.base import MarginClassifier, as_dense, check_choice, check_number
 from ..models.fsvm import FSVM
 from ..solvers.result import relative_gap
 from .criteria import radius_margin_bound, span_loo
-from .family import _regularizer, fit_family
+from .family import coordinates, fit_family, regularizer
 from .grid import Member, Scores
 from .moments import FoldMoments
 
@@ -213,18 +213,20 @@ class FSVMCV(MarginClassifier):
                         scores.set(Member(float(p), float(C), **key), 0, value)
 
     def _criterion_values(self, X, columns, weight, space, p, Cs):
-        B = _regularizer(space, p, False)
+        B = regularizer(space, p)
         fit = fit_family(
             X, columns, weight, space, [p], Cs, tol=min(self.cv_tol, 1e-5), fit_intercept=self.fit_intercept,
             max_iter=self.max_iter, n_jobs=self.n_jobs, keep_alpha=True,
         )  # fmt: skip
         values = np.zeros(len(Cs))
+        X = coordinates(space, X, self.fit_intercept)
+        coefs, intercepts = fit.batch.coef, fit.batch.intercept  # in those coordinates
         if self.criterion == "radius-margin":
             radius = minimum_enclosing_ball(np.linalg.solve(np.linalg.cholesky(B), X.T).T).radius
         for j, C in enumerate(Cs):
             loo = []
             for k, y in enumerate(columns):
-                w, b = fit.coef[0, j, k], fit.intercept[0, j, k]
+                w, b = coefs[k, j], intercepts[k, j]
                 if self.criterion == "radius-margin":
                     loss = C * (weight @ np.maximum(0, 1 - y * (X @ w + b)))
                     values[j] -= radius_margin_bound(radius, (w @ B @ w, loss), C)

@@ -34,14 +34,9 @@ def fit_family(
     X, columns, weights, space: TemperedScatter, whitening, Cs, *, tol, fit_intercept=True, max_iter=1000, n_jobs=1,
     keep_alpha=False,
 ):  # fmt: skip
-    """Solve for every whitening exponent, class column and C on the rows X.
-
-    Where the scatter is singular, the null space is either projected away (more features than rows) or given the identity:
-    the loss does not look there, so the separators stay in the range either way.
-    """
-    project = not space.full_rank and len(space.mean) > len(space.eigenvalues) + 8 and len(space.mean) > X.shape[0]
-    rows = space.project(X, centred=fit_intercept) if project else X
-    B = np.stack([_regularizer(space, p, project) for p in whitening])
+    """Solve for every whitening exponent, class column and C on the rows X, in the range of the scatter."""
+    rows = coordinates(space, X, fit_intercept)
+    B = np.stack([regularizer(space, p) for p in whitening])
     K = len(columns)
     problems = np.array([[0, k, p] for p in range(len(whitening)) for k in range(K)])
     batch = _solve(
@@ -50,7 +45,7 @@ def fit_family(
         max_iter=max_iter, n_jobs=n_jobs,
     )  # fmt: skip
     coef, intercept = batch.coef, batch.intercept
-    if project:
+    if not space.full_rank:
         flat, shift = space.lift(coef.reshape(-1, coef.shape[-1]), intercept.ravel(), centred=fit_intercept)
         coef, intercept = flat.reshape(*coef.shape[:2], -1), shift.reshape(intercept.shape)
     P, C = len(whitening), len(Cs)
@@ -58,13 +53,14 @@ def fit_family(
     return FamilyFit(np.ascontiguousarray(coef), np.ascontiguousarray(intercept.reshape(P, K, C).transpose(0, 2, 1)), batch)
 
 
-def _regularizer(space, p, projected):
-    """B = T / n: in the coordinates of the projection, or in the user's units with the identity on the null space."""
-    if projected:
-        return np.diag(space.eigenvalues**p)
-    V = space.eigenvectors
-    R = (V * space.eigenvalues**p) @ V.T
+def coordinates(space, X, fit_intercept=True):
+    """The rows that `regularizer` belongs to: X itself, or its coordinates in the range of a singular scatter."""
+    return X if space.full_rank else space.project(X, centred=fit_intercept)
+
+
+def regularizer(space, p):
+    """B = T / n in the units of `coordinates`."""
     if not space.full_rank:
-        R += np.eye(len(R)) - V @ V.T
-    scale = np.where(space.scale > 0, space.scale, 1.0)
-    return scale[:, None] * R * scale
+        return np.diag(space.eigenvalues**p)
+    R = (space.eigenvectors * space.eigenvalues**p) @ space.eigenvectors.T
+    return space.scale[:, None] * R * space.scale

@@ -8,6 +8,9 @@ from scipy import sparse
 from ..geometry.tempered import TemperedScatter, decompose
 
 
+ROUNDING = 1e-10  # what subtraction leaves of a null space, relative to the largest eigenvalue
+
+
 class FoldMoments:
     """Weights, sums and second moments of every (test fold, class), about one common point."""
 
@@ -46,4 +49,6 @@ class FoldMoments:
             centres = sums[present] / totals[present, None]
             chosen = squares[present].sum(axis=0) - (centres.T * totals[present]) @ centres
             chosen[constant], chosen[:, constant] = 0.0, 0.0
-        return decompose((S + S.T) / 2, (chosen + chosen.T) / 2, mean + self.shift, total, standardise=standardise)
+        return decompose(
+            (S + S.T) / 2, (chosen + chosen.T) / 2, mean + self.shift, total, standardise=standardise, rtol=ROUNDING
+        )

@@ -1,0 +1,241 @@
+"""Three ways to the same features: kernel PCA of the kernel matrix, or of a low-rank approximation of it.
+
+Every engine returns an `Expansion`: the rows Z it keeps, a centre c and a projection P with which
+
+    f(x) = (k(x, Z) - c) P
+
+are the features of any row x. On the training rows F'DF is diagonal (D: the sample weights), and FF' is the centred
+kernel matrix up to what was left out. Weights enter as if rows were repeated: with centring H = I - 1s'/N the
+eigenproblem is that of D^{1/2} H K H' D^{1/2} = U Lambda U', and F = D^{-1/2} U Lambda^{1/2}.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+_EPS = np.finfo(float).eps
+_BLOCK = 24  # pivots taken at a time: the updates become matrix products
+_PIVOT_SHARE = 0.25  # a pivot of a block must keep this share of the block's first one: close to the greedy choice
+_WELL_CONDITIONED = 1e-6  # squared pivots of the landmarks' Cholesky factor above which it may be inverted freely
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """How many components to keep: a fixed number, or as many as leave a share of the spectrum, up to a cap."""
+
+    fixed: int | None = None
+    dropped: float = 0.0
+    cap: int | None = None
+
+    def count(self, values, missing):
+        """Number of (descending) `values` to keep, where `missing` more of the spectrum is known to be lost."""
+        rank = int(np.sum(values > 10 * len(values) * _EPS * max(values[0], 0.0))) if len(values) else 0
+        if self.fixed is not None:
+            return min(self.fixed, rank)
+        left = np.cumsum(values[:rank][::-1])[::-1] + missing  # what would be lost by stopping before each one
+        count = int(np.sum(left > self.dropped * (values[:rank].sum() + missing)))
+        return min(count, rank if self.cap is None else self.cap)
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """An explicit feature map and what it keeps of the kernel.
+
+    Attributes
+    ----------
+    index : ndarray of shape (q,)
+        The training rows Z.
+    centre : ndarray of shape (q,)
+    projection : ndarray of shape (q, m)
+    eigenvalues : ndarray of shape (m,)
+        Weighted scatter of the features, descending.
+    features : ndarray of shape (n, m)
+        Of the training rows.
+    missing : float
+        Weighted trace of the kernel matrix minus its approximation; zero for the exact engine.
+    spectrum : float
+        Sum of all eigenvalues of the approximation.
+    negative : float
+        Share of the spectrum in negative eigenvalues, which are left out: an indefinite kernel.
+    """
+
+    index: np.ndarray
+    centre: np.ndarray
+    projection: np.ndarray
+    eigenvalues: np.ndarray
+    features: np.ndarray
+    missing: float
+    spectrum: float
+    negative: float
+
+    @property
+    def explained(self):
+        """Share of the spectrum in the features; a lower bound where not all of it is known."""
+        total = self.spectrum + self.missing
+        return float(self.eigenvalues.sum() / total) if total > 0 else 0.0
+
+
+def exact(source, weight, truncation):
+    """Eigendecomposition of the whole centred matrix: O(n^2) memory, O(n^3) time."""
+    total, root = weight.sum(), np.sqrt(weight)
+    A = source.gram()
+    centre = A @ weight / total
+    A -= centre[:, None]
+    A += centre @ weight / total - centre
+    A *= root[:, None]
+    A *= root
+    values, U = _descending(A)
+    positive = values > 0
+    spectrum = float(values[positive].sum())
+    m = truncation.count(values[positive], 0.0)
+    values, U, all_values = values[:m], U[:, :m], values
+    Q = (root[:, None] * U) / np.sqrt(values)
+    projection = Q - np.outer(weight, Q.sum(axis=0) / total)
+    features = U * np.sqrt(values) / root[:, None]
+    return _signed(np.arange(source.n_rows), centre, projection, values, features, features, 0.0, spectrum,
+                   _negative_share(all_values))  # fmt: skip
+
+
+def landmarks(source, weight, truncation, index):
+    """Nystroem: the kernel matrix projected on the span of some rows, O(n q) memory and O(n q^2) time."""
+    total = weight.sum()
+    C = source.columns(index)
+    inverse_root, stable, negative = _inverse_root(C[index])
+    centre = weight @ C / total
+    if stable:
+        # The scatter of the factor through that of the columns: one pass less over n rows.
+        weighted = C if np.all(weight == weight[0]) else C * np.sqrt(weight)[:, None]
+        A = weighted.T @ weighted
+        A *= weight[0] if weighted is C else 1.0
+        trace = np.einsum("ij,ij->", inverse_root, A @ inverse_root)
+        A -= total * np.outer(centre, centre)
+        A = inverse_root.T @ A @ inverse_root
+        factor = None
+    else:
+        factor = C @ inverse_root
+        trace = weight @ np.einsum("ij,ij->i", factor, factor)
+        factor -= centre @ inverse_root
+        A = (factor * weight[:, None]).T @ factor
+    missing = max(float(weight @ source.diagonal() - trace), 0.0)
+    values, U = _descending(A)
+    m = truncation.count(values, missing)
+    projection = inverse_root @ U[:, :m]
+    if factor is None:
+        features = C @ projection
+        features -= centre @ projection
+    else:
+        features = factor @ U[:, :m]
+    return _signed(index, centre, projection, values[:m], features, features[index], missing,
+                   float(values[values > 0].sum()), negative)  # fmt: skip
+
+
+def cholesky(source, weight, truncation, max_rank):
+    """Kernel PCA of a pivoted incomplete Cholesky factor: columns on the fly, O(n r) memory, O(n r^2) time.
+
+    Stops when what is missing (known exactly: the trace of a positive semi-definite remainder) is a tenth of what the
+    truncation may drop, or at `max_rank` pivots.
+    """
+    factor, pivots, missing, negative = pivoted_cholesky(source, weight, 0.1 * truncation.dropped, max_rank)
+    total = weight.sum()
+    L = factor[pivots]
+    mean = weight @ factor / total
+    factor -= mean
+    values, U = _descending((factor * weight[:, None]).T @ factor)
+    m = truncation.count(values, missing)
+    projection = linalg.solve_triangular(L, U[:, :m], lower=True, trans="T", check_finite=False)
+    features = factor @ U[:, :m]
+    return _signed(pivots, L @ mean, projection, values[:m], features, features[pivots], missing,
+                   float(values[values > 0].sum()), negative)  # fmt: skip
+
+
+def pivoted_cholesky(source, weight, tolerance, max_rank):
+    """Factor G of shape (n, r) with K - GG' positive semi-definite, its pivots, and the remainder's weighted trace.
+
+    Pivots are the rows that are represented worst. They are taken in blocks, where a row that an earlier one of its
+    block already represents is left for later. `tolerance` is relative to the centred spectrum.
+    """
+    n, total = source.n_rows, weight.sum()
+    diagonal = source.diagonal().astype(float)
+    rest = diagonal.copy()
+    noise = 10 * n * _EPS * max(rest.max(), 0.0)
+    G = np.empty((n, min(max_rank, 4 * _BLOCK)), order="F")
+    pivots, negative, r = [], 0.0, 0
+    while r < max_rank and rest.max() > noise:
+        spread = weight @ diagonal - total * np.sum((weight @ G[:, :r] / total) ** 2)
+        if weight @ np.maximum(rest, 0.0) <= tolerance * spread:
+            break
+        block = np.argsort(-rest, kind="stable")[: min(_BLOCK, max_rank - r)]
+        columns = source.columns(block) - G[:, :r] @ G[block, :r].T
+        order, L = _block_pivots(columns[block], noise)
+        if not order:  # rounding, or a kernel that is not positive semi-definite
+            break
+        if r + len(order) > G.shape[1]:
+            G = _grown(G, min(max_rank, 2 * G.shape[1]))
+        new = linalg.solve_triangular(L, columns[:, order].T, lower=True, check_finite=False).T
+        G[:, r : r + len(order)] = new
+        rest -= np.einsum("ij,ij->i", new, new)
+        chosen = block[order]
+        rest[chosen] = 0.0
+        pivots.extend(chosen.tolist())
+        r += len(order)
+        # A remainder below zero is a kernel that is not positive semi-definite.
+        negative = max(negative, float(-rest.min() / max(diagonal.max(), _EPS)))
+    return G[:, :r], np.array(pivots, dtype=np.intp), float(weight @ np.maximum(rest, 0.0)), negative
+
+
+def _block_pivots(A, noise):
+    """Greedy pivots of a small matrix as long as they are a fair share of the first, and their Cholesky factor."""
+    A = A.copy()
+    order, rest = [], A.diagonal().copy()
+    L = np.zeros_like(A)
+    threshold = max(_PIVOT_SHARE * rest.max(), noise)
+    while len(order) < len(A) and rest.max() > threshold:
+        k, p = len(order), int(rest.argmax())
+        column = (A[:, p] - L[:, :k] @ L[p, :k]) / np.sqrt(rest[p])
+        L[:, k] = column
+        rest -= column**2
+        order.append(p)
+        rest[order] = -np.inf
+    return order, np.tril(L[np.ix_(order, range(len(order)))])
+
+
+def _grown(G, width):
+    out = np.empty((len(G), width), order="F")
+    out[:, : G.shape[1]] = G
+    return out
+
+
+def _inverse_root(W):
+    """T with T'WT = I on the range of W, whether it is tame enough to be applied to sums, and the negative share."""
+    try:
+        L = linalg.cholesky(W, lower=True, check_finite=False)
+        pivots = L.diagonal() ** 2
+        if pivots.min() > _WELL_CONDITIONED * pivots.max():
+            identity = np.eye(len(W))
+            return linalg.solve_triangular(L, identity, lower=True, trans="T", check_finite=False), True, 0.0
+    except linalg.LinAlgError:
+        pass
+    values, V = _descending((W + W.T) / 2)
+    keep = values > 1e-12 * max(values[0], 0.0)
+    return V[:, keep] / np.sqrt(values[keep]), False, _negative_share(values)
+
+
+def _descending(A):
+    values, vectors = np.linalg.eigh(A)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _negative_share(values):
+    size = np.abs(values).sum()
+    return float(-values[values < 0].sum() / size) if size > 0 else 0.0
+
+
+def _signed(index, centre, projection, values, features, reference, missing, spectrum, negative):
+    """The sign of a component makes its largest feature among the kept rows positive: the same for repeated rows."""
+    largest = reference[np.abs(reference).argmax(axis=0), np.arange(reference.shape[1])]
+    signs = np.where(largest < 0, -1.0, 1.0)
+    features *= signs
+    return Expansion(index, centre, projection * signs, values.copy(), features, missing, spectrum, negative)
