@@ -40,8 +40,7 @@ def portrait(fitted, X) -> dict | None:
     Z = (X - mean)[:MAX_ROWS] / scale
     standardised = isinstance(fitted, Pipeline) and fitted.named_steps["scale"] != "passthrough"
     units = np.ones_like(scale) if standardised else scale
-    components = getattr(model, "components_", None)
-    L = None if components is None else components * units
+    L = _transformation(model, units)
     reports = [radius_margin(Z, w * units, components=L) for w in coef if np.any(w)]
     if not reports:
         return None
@@ -51,6 +50,14 @@ def portrait(fitted, X) -> dict | None:
         result["spectrum"] = _spectrum(L.T @ L)
     result["data_spectrum"] = _spectrum(Z.T @ Z)
     return result
+
+
+def _transformation(model, units):
+    """What the model learned, None for one that learns none: the SVM is F-SVM whose metric may only shrink as a whole."""
+    components = getattr(model, "components_", None)
+    if components is None or (getattr(model, "whitening", None) == 0 and model.eta == 0):
+        return None
+    return components * units
 
 
 def _medians(measures) -> dict:

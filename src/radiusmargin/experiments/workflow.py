@@ -10,6 +10,7 @@ from pathlib import Path
 from scipy import sparse
 
 from ..datasets import DataError, TaskData, load
+from .catalogue import SELF_TUNING, resolve_models
 from .plan import make_plan
 from .run import execute
 from .spec import Spec
@@ -111,7 +112,9 @@ def protocol_notes(spec: Spec) -> list[str]:
             f"Protocol timing: one fit on {spec.folds - 1}/{spec.folds} of the set, one cell at a time, one thread; the"
             f" hyper-parameters are chosen on a sample of at most {spec.timing_rows} of those rows, outside the clock."
         ]
-    return [*notes, f"{grid} on the same inner folds." if spec.protocol != "paper" else f"{grid} on the same folds."]
+    notes.append(f"{grid} on the same inner folds." if spec.protocol != "paper" else f"{grid} on the same folds.")
+    own = [entry.name for entry in SELF_TUNING if entry.key in resolve_models(spec.models)]
+    return notes + [f"{name} searches a grid of its own on the same folds, larger than the others'." for name in own]
 
 
 def data_notes(spec: Spec, tasks: dict[str, TaskData]) -> list[str]:

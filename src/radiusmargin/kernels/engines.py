@@ -88,48 +88,33 @@ def exact(source, weight, truncation):
     A *= root[:, None]
     A *= root
     values, U = _descending(A)
-    positive = values > 0
-    spectrum = float(values[positive].sum())
-    m = truncation.count(values[positive], 0.0)
-    values, U, all_values = values[:m], U[:, :m], values
-    Q = (root[:, None] * U) / np.sqrt(values)
+    negative, spectrum = _negative_share(values), float(values[values > 0].sum())
+    m = truncation.count(values[values > 0], 0.0)
+    values, U = values[:m], U[:, :m]
+    U = U * _signs(U / root[:, None])
+    Q = root[:, None] * U / np.sqrt(values)
     projection = Q - np.outer(weight, Q.sum(axis=0) / total)
     features = U * np.sqrt(values) / root[:, None]
-    return _signed(np.arange(source.n_rows), centre, projection, values, features, features, 0.0, spectrum,
-                   _negative_share(all_values))  # fmt: skip
+    return Expansion(np.arange(source.n_rows), centre, projection, values, features, 0.0, spectrum, negative)
 
 
 def landmarks(source, weight, truncation, index):
     """Nystroem: the kernel matrix projected on the span of some rows, O(n q) memory and O(n q^2) time."""
     total = weight.sum()
     C = source.columns(index)
-    inverse_root, stable, negative = _inverse_root(C[index])
+    T, stable, negative = _inverse_root(C[index])
     centre = weight @ C / total
-    if stable:
-        # The scatter of the factor through that of the columns: one pass less over n rows.
-        weighted = C if np.all(weight == weight[0]) else C * np.sqrt(weight)[:, None]
-        A = weighted.T @ weighted
-        A *= weight[0] if weighted is C else 1.0
-        trace = np.einsum("ij,ij->", inverse_root, A @ inverse_root)
-        A -= total * np.outer(centre, centre)
-        A = inverse_root.T @ A @ inverse_root
-        factor = None
-    else:
-        factor = C @ inverse_root
-        trace = weight @ np.einsum("ij,ij->i", factor, factor)
-        factor -= centre @ inverse_root
-        A = (factor * weight[:, None]).T @ factor
+    factor = None if stable else C @ T
+    A, trace = _scatter_of_columns(C, centre, T, weight) if stable else _scatter_of_factor(factor, centre @ T, weight)
     missing = max(float(weight @ source.diagonal() - trace), 0.0)
     values, U = _descending(A)
     m = truncation.count(values, missing)
-    projection = inverse_root @ U[:, :m]
-    if factor is None:
-        features = C @ projection
-        features -= centre @ projection
-    else:
-        features = factor @ U[:, :m]
-    return _signed(index, centre, projection, values[:m], features, features[index], missing,
-                   float(values[values > 0].sum()), negative)  # fmt: skip
+    U = U[:, :m] * _signs((C[index] - centre) @ T @ U[:, :m])
+    projection = T @ U
+    features = C @ projection if stable else factor @ U
+    features -= centre @ projection
+    spectrum = float(values[values > 0].sum())
+    return Expansion(index, centre, projection, values[:m].copy(), features, missing, spectrum, negative)
 
 
 def cholesky(source, weight, truncation, max_rank):
@@ -139,16 +124,16 @@ def cholesky(source, weight, truncation, max_rank):
     truncation may drop, or at `max_rank` pivots.
     """
     factor, pivots, missing, negative = pivoted_cholesky(source, weight, 0.1 * truncation.dropped, max_rank)
-    total = weight.sum()
     L = factor[pivots]
-    mean = weight @ factor / total
-    factor -= mean
-    values, U = _descending((factor * weight[:, None]).T @ factor)
+    mean = weight @ factor / weight.sum()
+    values, U = _descending(_scatter_of_factor(factor, mean, weight)[0])
     m = truncation.count(values, missing)
-    projection = linalg.solve_triangular(L, U[:, :m], lower=True, trans="T", check_finite=False)
-    features = factor @ U[:, :m]
-    return _signed(pivots, L @ mean, projection, values[:m], features, features[pivots], missing,
-                   float(values[values > 0].sum()), negative)  # fmt: skip
+    U = U[:, :m] * _signs((L - mean) @ U[:, :m])
+    projection = linalg.solve_triangular(L, U, lower=True, trans="T", check_finite=False)
+    features = factor @ U
+    features -= mean @ U
+    spectrum = float(values[values > 0].sum())
+    return Expansion(pivots, L @ mean, projection, values[:m].copy(), features, missing, spectrum, negative)
 
 
 def pivoted_cholesky(source, weight, tolerance, max_rank):
@@ -233,9 +218,27 @@ def _negative_share(values):
     return float(-values[values < 0].sum() / size) if size > 0 else 0.0
 
 
-def _signed(index, centre, projection, values, features, reference, missing, spectrum, negative):
-    """The sign of a component makes its largest feature among the kept rows positive: the same for repeated rows."""
-    largest = reference[np.abs(reference).argmax(axis=0), np.arange(reference.shape[1])]
-    signs = np.where(largest < 0, -1.0, 1.0)
-    features *= signs
-    return Expansion(index, centre, projection * signs, values.copy(), features, missing, spectrum, negative)
+def _scatter_of_columns(C, centre, T, weight):
+    """Centred weighted scatter of the factor CT, and its uncentred trace, without forming the factor."""
+    uniform = np.all(weight == weight[0])
+    rows = C if uniform else C * np.sqrt(weight)[:, None]
+    A = rows.T @ rows
+    if uniform:
+        A *= weight[0]
+    trace = np.einsum("ij,ij->", T, A @ T)
+    A -= weight.sum() * np.outer(centre, centre)
+    return T.T @ A @ T, trace
+
+
+def _scatter_of_factor(factor, mean, weight):
+    centred = factor - mean
+    centred *= np.sqrt(weight)[:, None]
+    trace = weight @ np.einsum("ij,ij->i", factor, factor)
+    return centred.T @ centred, trace
+
+
+def _signs(features):
+    """What makes the largest feature of each component positive: the first of them, so that ties do not flip."""
+    sizes = np.abs(features)
+    rows = np.argmax(sizes >= (1 - 1e-6) * sizes.max(axis=0), axis=0)
+    return np.where(features[rows, np.arange(features.shape[1])] < 0, -1.0, 1.0)

@@ -8,12 +8,13 @@ from numbers import Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._compat import CallbackSupportMixin, callback_context, with_callbacks
+from ..kernels import KernelMap
 from ..solvers.result import relative_gap
 
 
@@ -150,11 +151,12 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         return isinstance(self.kernel, str) and self.kernel == "linear" and self.n_components is None
 
     def _make_kernel_map(self):
-        from ..kernels import KernelMap
-
+        """The map of the model's kernel parameters, or the transformer that was given in place of a kernel."""
+        if hasattr(self.kernel, "fit_transform"):
+            return clone(self.kernel)
         return KernelMap(
             kernel=self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
-            n_components=self.n_components, random_state=self.random_state,
+            n_components=self.n_components, whitening=getattr(self, "whitening", 0.0), random_state=self.random_state,
         )  # fmt: skip
 
     def _features(self, X):

@@ -6,6 +6,7 @@ relaxation", eliminated to the form that the mathematics page derives and solved
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -32,6 +33,8 @@ SOLVERS = {
     "alternating": solve_alternating,
     "projected-gradient": solve_projected_gradient,
 }
+
+NEARLY_WHITE = 0.9  # exponents from which all components of a kernel are too many
 
 
 class FSVM(MetricTransformerMixin, MarginClassifier):
@@ -62,10 +65,12 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     coupling : {"separate", "shared"}, default="separate"
         With more than two classes: a metric per class (one-vs-rest), or one metric for all, which makes `coef_` of
         low rank.
-    kernel : str or callable, default="linear"
-        Any kernel of `KernelMap`; the model is then linear in the features of that map.
+    kernel : str, callable or transformer, default="linear"
+        Any kernel of `KernelMap`; the model is then linear in the features of that map. A transformer (such as a `KernelMap` with
+        options of its own) is used in place of one.
     gamma, degree, coef0, n_components
-        Parameters of the kernel map.
+        Parameters of the kernel map. With a kernel the number of components is a real parameter at a whitening near 1: if
+        all are kept, every labelling is fitted exactly, whatever the kernel, and a warning says so.
     solver : {"exact", "alternating", "projected-gradient"}, default="exact"
         "alternating" takes turns between M in closed form and the separator; "projected-gradient" is Algorithm 1 of the
         paper, which stops short of the optimum: `dual_gap_` says by how much.
@@ -153,6 +158,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         check_choice("solver", self.solver, tuple(SOLVERS))
 
     def _solve(self, X, columns, weight, y):
+        self._warn_if_degenerate(*X.shape)
         space = tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
         if len(space.eigenvalues) == 0:
             raise ValueError("X has no feature that varies within the chosen scatter; there is nothing to learn from.")
@@ -162,6 +168,17 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             self._solve_plain(X, columns, weight, space)
         else:
             self._solve_family(X, columns, weight, space, shared)
+
+    def _warn_if_degenerate(self, n, d):
+        """With all n - 1 components the whitened Gram matrix is I - 11'/n, whatever the kernel: nothing is learnt."""
+        if self._is_linear or self.eta > 0 or self.whitening < NEARLY_WHITE or d < n - 1:
+            return
+        warnings.warn(
+            f"FSVM keeps all {d} components of the kernel at whitening={self.whitening:g}: it can only reproduce the labels "
+            f"of its {n} training rows. Set n_components to fewer, eta > 0, or less whitening.",
+            UserWarning,
+            stacklevel=4,
+        )
 
     # -- the plain F-SVM: one hinge problem per class, in the user's units ----------------------------------------
 

@@ -87,9 +87,10 @@ def _accuracy_panel(ax, summary, dataset, places, look):
         if not entry.values:
             ax.text(0.5, place, "failed", transform=ax.get_yaxis_transform(), ha="center", va="center", fontsize=8, color=MUTED)
             continue
+        mean = 100 * entry.mean
         error = 196 * entry.standard_error if np.isfinite(entry.standard_error) else 0.0
         ax.errorbar(
-            100 * entry.mean, place, xerr=error, fmt=look[key]["marker"], color=look[key]["color"], ms=5, lw=1.4,
+            mean, place, xerr=[[min(error, mean)], [min(error, 100 - mean)]], fmt=look[key]["marker"], color=look[key]["color"], ms=5, lw=1.4,
             mec="white", mew=0.4,
         )  # fmt: skip
     ax.grid(axis="x", color=GRID, lw=0.7)

@@ -1,0 +1,64 @@
+"""Regularisation paths and cross-validation curves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._matplotlib import pyplot
+
+
+class PathDisplay:
+    """Coefficients and number of support vectors along C."""
+
+    def __init__(self, path, column=0):
+        self.path, self.column = path, column
+
+    @classmethod
+    def from_path(cls, path, *, column=0, axes=None):
+        """Draw an `FSVMPath`; `column` picks the class against the rest."""
+        return cls(path, column).plot(axes)
+
+    def plot(self, axes=None):
+        if axes is None:
+            _, axes = pyplot().subplots(1, 2, figsize=(10, 4), layout="constrained")
+        order = np.argsort(self.path.Cs)
+        Cs = self.path.Cs[order]
+        axes[0].semilogx(Cs, self.path.coef[order, self.column])
+        axes[0].set(xlabel="C", ylabel="coefficient", title=f"path of class {self.path.classes[self.column]}")
+        axes[1].semilogx(Cs, self.path.n_support[order, self.column])
+        axes[1].set(xlabel="C", ylabel="support vectors", title="rows that carry the separator")
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self
+
+
+class CVDisplay:
+    """Score against C, one curve per strength of whitening, with a band of one standard error around the best."""
+
+    def __init__(self, results, best_params):
+        self.results, self.best_params = results, best_params
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None):
+        """Draw a fitted `FSVMCV`; other searched parameters are held at their best."""
+        return cls(estimator.cv_results_, estimator.best_params_).plot(ax)
+
+    def plot(self, ax=None):
+        if ax is None:
+            _, ax = pyplot().subplots(figsize=(6, 4), layout="constrained")
+        others = {k: v for k, v in self.best_params.items() if k not in ("C", "whitening")}
+        splits = np.column_stack([v for k, v in self.results.items() if k.startswith("split")])
+        error = splits.std(axis=1, ddof=1) / np.sqrt(splits.shape[1]) if splits.shape[1] > 1 else np.zeros(len(splits))
+        params = self.results["params"]
+        rows = np.array([all(p[k] == v for k, v in others.items()) for p in params])
+        for p in sorted({q["whitening"] for q in params}):
+            curve = np.flatnonzero(rows & np.array([q["whitening"] == p for q in params]))
+            curve = curve[np.argsort([params[i]["C"] for i in curve])]
+            Cs, mean = [params[i]["C"] for i in curve], self.results["mean_test_score"][curve]
+            (line,) = ax.semilogx(Cs, mean, marker=".", label=f"whitening {p:g}")
+            if p == self.best_params["whitening"]:
+                ax.fill_between(Cs, mean - error[curve], mean + error[curve], color=line.get_color(), alpha=0.2)
+        ax.axvline(self.best_params["C"], color="black", linewidth=0.8, linestyle="--")
+        ax.set(xlabel="C", ylabel="score")
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

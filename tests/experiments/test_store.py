@@ -1,0 +1,179 @@
+"""The store: appending, torn lines, several writers; and a run that is killed and taken up again."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from stubs import toy_plan
+
+from radiusmargin.experiments import Store, cells, execute, run
+from radiusmargin.experiments.store import Claims
+
+HERE = str(Path(__file__).parent)
+
+
+def record(key, status="ok", **more):
+    return {"key": key, "status": status, **more}
+
+
+def test_records_come_back_and_new_ones_are_read_on(tmp_path):
+    path = tmp_path / "deep" / "cells.jsonl"
+    reader, writer = Store(path), Store(path)
+    assert reader.records() == {}
+    writer.append(record("a", accuracy=0.5, text="ü\n"))
+    assert reader.records()["a"]["text"] == "ü\n"
+    writer.append(record("b"))
+    assert set(reader.records()) == {"a", "b"}
+
+
+def test_a_success_outlives_a_failure_and_a_failure_is_replaced(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    for entry in (record("a", "error"), record("a"), record("a", "error"), record("b", "error", n=1), record("b", "error", n=2)):
+        store.append(entry)
+    assert store.records()["a"]["status"] == "ok"
+    assert store.records()["b"]["n"] == 2
+
+
+@pytest.mark.parametrize("torn", [b'{"key": "b", "sta', b"\xff\xfe", b"[1]\n", b'{"no": "key"}\n', b"\n\n"])
+def test_a_torn_or_foreign_line_is_passed_over_and_closed(tmp_path, torn):
+    store = Store(tmp_path / "cells.jsonl")
+    store.append(record("a"))
+    with open(store.path, "ab") as stream:
+        stream.write(torn)
+    assert set(Store(store.path).records()) == {"a"}
+    store.append(record("c"))
+    assert set(Store(store.path).records()) == {"a", "c"}
+
+
+def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    line = json.dumps(record("a")).encode()
+    store.path.write_bytes(line[:9])
+    assert store.records() == {}
+    with open(store.path, "ab") as stream:
+        stream.write(line[9:] + b"\n")
+    assert set(store.records()) == {"a"}
+
+
+def _write_many(path, name, n):
+    store = Store(path)
+    for i in range(n):
+        store.append(record(f"{name}{i}", padding="x" * (i % 5000)))
+
+
+def test_two_processes_may_write_at_once(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write_many, args=(path, name, 150)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    lines = path.read_bytes().splitlines()
+    assert len(lines) == 300
+    assert len({json.loads(line)["key"] for line in lines}) == 300
+
+
+def test_a_run_is_resumed_and_not_repeated(tmp_path, monkeypatch):
+    spec, tasks, plan = toy_plan()
+    store = Store(tmp_path / "cells.jsonl")
+    seen = []
+    first = execute(plan[:2], tasks, store, jobs=1)
+    records = execute(plan, tasks, store, jobs=1, progress=seen.append)
+    assert [r["key"] for r in records] == [cell.key for cell in plan]
+    assert records[:2] == first
+    assert len(seen) == len(plan)
+    assert len(store.path.read_bytes().splitlines()) == len(plan)
+    monkeypatch.setattr(run, "run_cell", None)  # nothing is left to run
+    assert execute(plan, tasks, store, jobs=1) == records
+
+
+def test_a_failing_cell_is_recorded_and_the_rest_goes_on(tmp_path, monkeypatch):
+    spec, tasks, plan = toy_plan()
+    real = cells._PROTOCOLS["honest"]
+
+    def breaks_once(cell, task):
+        if cell.model == "fsvm" and cell.run == 1:
+            raise RuntimeError("no luck")
+        return real(cell, task)
+
+    monkeypatch.setitem(cells._PROTOCOLS, "honest", breaks_once)
+    store = Store(tmp_path / "cells.jsonl")
+    records = execute(plan, tasks, store, jobs=1)
+    failed = [r for r in records if r["status"] == "error"]
+    assert [r["error"] for r in failed] == ["RuntimeError: no luck"]
+    assert "breaks_once" in failed[0]["traceback"]
+    monkeypatch.setitem(cells._PROTOCOLS, "honest", real)
+    assert all(r["status"] == "ok" for r in execute(plan, tasks, store, jobs=1))  # a failure gets another chance
+
+
+SLOW = """
+import sys, time
+sys.path.insert(0, {here!r})
+from stubs import toy_plan
+from radiusmargin.experiments import Store, execute
+from radiusmargin.experiments import run
+real = run.run_cell
+def slow(cell, task):
+    time.sleep({pause})
+    return real(cell, task)
+run.run_cell = slow
+spec, tasks, plan = toy_plan(runs={runs})
+execute(plan, tasks, Store(sys.argv[1]), jobs=1)
+print("finished")
+"""
+
+
+def _start(path, pause, runs=2):
+    code = SLOW.format(here=HERE, pause=pause, runs=runs)
+    return subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills with SIGKILL")
+def test_a_killed_run_loses_only_what_it_was_working_on(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    process = _start(path, pause=0.15)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and len(Store(path).records()) < 3:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    before = dict(Store(path).records())
+    assert 3 <= len(before) < 12
+    spec, tasks, plan = toy_plan(runs=2)
+    records = execute(plan, tasks, Store(path), jobs=1)
+    assert all(r["status"] == "ok" for r in records)
+    assert all(before[r["key"]] == r for r in records if r["key"] in before)  # the finished ones were kept as they were
+    assert len(path.read_bytes().splitlines()) == len(plan)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="claims need fcntl")
+def test_two_processes_share_the_work(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    processes = [_start(path, pause=0.1) for _ in range(2)]
+    assert [process.communicate(timeout=60)[0].strip() for process in processes] == ["finished"] * 2
+    keys = [json.loads(line)["key"] for line in path.read_bytes().splitlines()]
+    assert len(keys) == len(set(keys)) == 12  # each cell was done, and done once
+
+
+@pytest.mark.skipif(os.name == "nt", reason="claims need fcntl")
+def test_a_claim_holds_against_others_and_dies_with_its_process(tmp_path):
+    path, key = tmp_path / "cells.lock", "ab" * 32
+    code = "import sys, time\nfrom radiusmargin.experiments.store import Claims\n"
+    code += "claims = Claims(sys.argv[1]).__enter__()\nprint(claims.take(sys.argv[2]), flush=True)\ntime.sleep(60)"
+    holder = subprocess.Popen([sys.executable, "-c", code, str(path), key], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline().strip() == "True"
+    with Claims(path) as claims:
+        assert not claims.take(key)
+        assert claims.take("cd" * 32)
+        holder.kill()
+        holder.communicate()
+        assert claims.take(key)
+        claims.release(key)

@@ -1,0 +1,54 @@
+"""The arrows between packages point one way."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import radiusmargin
+
+ROOT = Path(radiusmargin.__file__).parent
+# package -> what it may import from this project
+ALLOWED = {
+    "solvers": {"_core"},
+    "geometry": set(),
+    "kernels": {"_core", "geometry", "solvers", "models", "_compat"},
+    "models": {"geometry", "kernels", "solvers", "_compat"},
+    "selection": {"geometry", "kernels", "models", "solvers", "_compat"},
+    "datasets": set(),
+    "plots": {"geometry", "kernels", "models", "selection", "experiments"},
+    "report": {"experiments", "plots", "geometry", "models", "datasets"},
+}
+ONLY_ARRAYS = {"solvers", "geometry"}
+
+
+def imports(path):
+    """(package of this project or None, top-level module) for every import of a file."""
+    package = ("radiusmargin", *path.relative_to(ROOT).parent.parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            module = base + (node.module.split(".") if node.module else [])
+            if module == ["radiusmargin"]:
+                yield from ([*module, alias.name] for alias in node.names)
+            else:
+                yield module
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_imports_point_one_way(package):
+    for path in sorted((ROOT / package).rglob("*.py")):
+        for name in imports(path):
+            if name[0] == "radiusmargin" and len(name) > 1 and name[1] != package:
+                assert name[1] in ALLOWED[package], f"{path.relative_to(ROOT)} imports {'.'.join(name)}"
+            if package in ONLY_ARRAYS:
+                assert name[0] not in ("sklearn", "pandas", "matplotlib"), f"{path.relative_to(ROOT)} imports {name[0]}"
+
+
+def test_importing_the_package_stays_light():
+    script = "import sys, radiusmargin; print(sorted(m for m in ('matplotlib', 'jinja2', 'click', 'cvxpy', 'dask') if m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "[]"
