@@ -37,7 +37,7 @@ class FSVMCV(MarginClassifier):
         Values of C, or how many to choose from the data; a chosen range grows when the best C lies at its edge.
     whitening : float or list, default=(0, 0.25, 0.5, 0.75, 1)
         Exponents of the scatter: 0 is the SVM on standardised features, 1 is F-SVM.
-    scatter : {"total", "within"} or a list of both, default=("total", "within")
+    scatter : {"total", "within"} or a list of both, default="total"
     eta, gamma, n_components : a value or a list, default=0.0, "scale", None
         Further grids; see `FSVM`. A kernel map is computed once per fold and gamma.
     combine : {"average", "best"}, default="average"
@@ -51,7 +51,7 @@ class FSVMCV(MarginClassifier):
         Score by cross-validation; by the span rule's approximate leave-one-out; or by the radius-margin bound. The latter two
         need one fit per member, not one per fold.
     cv : int, splitter or iterable, default=5
-    n_repeats : int, default=3
+    n_repeats : int, default=1
         Repeats of the folds with other shuffles, for an integer `cv`.
     scoring : str, callable or None, default=None
         None is accuracy.
@@ -99,9 +99,9 @@ class FSVMCV(MarginClassifier):
     _accepts_sparse = True
 
     def __init__(
-        self, Cs=10, *, whitening=(0.0, 0.25, 0.5, 0.75, 1.0), scatter=("total", "within"), eta=0.0, combine="average",
+        self, Cs=10, *, whitening=(0.0, 0.25, 0.5, 0.75, 1.0), scatter="total", eta=0.0, combine="average",
         band=0.5, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5,
-        n_repeats=3, scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True,
+        n_repeats=1, scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True,
         class_weight=None, tol=1e-6, cv_tol=1e-3, max_iter=1000, random_state=None, verbose=0,
     ):  # fmt: skip
         self.Cs = Cs

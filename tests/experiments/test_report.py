@@ -1,0 +1,83 @@
+"""The page: nothing from the network, and a browser shows it."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+from stubs import toy_plan
+
+from radiusmargin.experiments import outputs, workflow
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def page():
+    spec, tasks, _ = toy_plan(models=("svm", "fsvm", "fsvm-tempered"), names=("a & b", "<i>c</i>"))
+    outcome = workflow.run_experiment(spec, tasks, jobs=1)
+    return outputs.report_html(outcome, title="A <title> & more")
+
+
+class _Links(HTMLParser):
+    """Every address that a browser would follow by itself or on a click, and the balance of the tags."""
+
+    VOID = ("meta", "img", "br", "link", "hr")
+
+    def __init__(self):
+        super().__init__()
+        self.links, self.images, self.open, self.ids = [], [], [], set()
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids.add(attrs.get("id"))
+        self.links += [attrs[name] for name in ("src", "href", "data", "action") if name in attrs]
+        if tag == "img":
+            self.images.append(attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_no_network(page):
+    parser = _Links()
+    parser.feed(page)
+    assert parser.open == []
+    assert all(link.startswith(("data:image/svg+xml;base64,", "#")) for link in parser.links)
+    assert all(link[1:] in parser.ids for link in parser.links if link.startswith("#"))
+    assert not re.search(r"https?://|//cdn|@import|<script|<link|url\(", page)
+
+
+def test_every_part_is_there(page):
+    parser = _Links()
+    parser.feed(page)
+    for part in ("accuracy", "accuracy-with-intervals", "critical-difference", "time", "radius-and-margin", "learned-spectrum", "hyper-parameters"):  # fmt: skip
+        assert part in parser.ids
+    assert len(parser.images) == 5
+    assert all(image["alt"] for image in parser.images)
+
+
+def test_names_are_escaped(page):
+    assert "A &lt;title&gt; &amp; more" in page
+    assert "<i>c</i>" not in page
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium is installed")
+def test_a_browser_shows_the_page(page, tmp_path):
+    path, picture = tmp_path / "report.html", tmp_path / "report.png"
+    path.write_text(page, encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={tmp_path / 'profile'}"]
+    # no host can be resolved: whatever the page would fetch fails
+    flags += ["--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1000,2400", f"--screenshot={picture}"]
+    run = subprocess.run([BROWSER, *flags, path.as_uri()], capture_output=True, text=True, timeout=120)
+    assert picture.exists(), run.stderr[-2000:]
+    from matplotlib.image import imread
+
+    pixels = imread(picture)[..., :3]
+    assert pixels.shape[:2] == (2400, 1000)
+    assert 0.01 < (pixels < 0.9).any(axis=-1).mean() < 0.6  # ink on a light page
+    lower = pixels[1200:]
+    assert (lower.max(axis=-1) - lower.min(axis=-1) > 0.3).any()  # the figures, in colour, further down

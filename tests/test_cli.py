@@ -1,0 +1,161 @@
+"""The command line, through the real executable."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from radiusmargin.datasets import make_twonorm
+
+PROGRAM = Path(sys.executable).with_name("radiusmargin")
+COMMAND = [str(PROGRAM)] if PROGRAM.exists() else [sys.executable, "-m", "radiusmargin.cli"]
+
+
+def call(*arguments, cwd, **environment):
+    clean = {key: value for key, value in os.environ.items() if key != "RADIUSMARGIN_DATA"}
+    env = {**clean, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "200", **environment}
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, env=env, timeout=120, encoding="utf-8")
+
+
+def write_table(folder, name="toys.csv", n=60):
+    X, y = make_twonorm(n, 3, random_state=0)
+    rows = [f"{a:.6g},{b:.6g},{'' if i == 5 else f'{c:.6g}'},{'red' if c > 0 else 'blue'},{'yes' if k > 0 else 'no'}"
+            for i, ((a, b, c), k) in enumerate(zip(X, y, strict=True))]  # fmt: skip
+    path = folder / name
+    path.write_text("a,b,c,hue,kind\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+FAST = ("--models", "svm,fsvm", "--folds", "3", "--inner-folds", "3", "--budget", "3", "--jobs", "1")
+
+
+def test_compare_a_table_of_ones_own(tmp_path):
+    path = write_table(tmp_path)
+    outputs = ("--json", "out.json", "--csv", "out.csv", "--report", "out.html", "--store", "cells.jsonl")
+    run = call("compare", str(path), "--target", "kind", *FAST, *outputs, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "Accuracy on toys.csv" in run.stdout
+    assert "F-SVM" in run.stdout
+    assert "one-hot encoded: hue" in run.stdout
+    assert "missing values filled with the median: c (1)" in run.stdout
+    document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert len(document["records"]) == 6
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("dataset,model,")
+    assert "<!DOCTYPE html>" in (tmp_path / "out.html").read_text(encoding="utf-8")
+    size = (tmp_path / "cells.jsonl").stat().st_size
+    again = call("compare", str(path), "--target", "kind", *FAST, "--store", "cells.jsonl", "--report", "", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "cells.jsonl").stat().st_size == size  # all of it was there
+
+
+def test_compare_on_data_sets_of_the_registry_with_two_processes(tmp_path):
+    run = call("compare", "--datasets", "sklearn/iris", *FAST[:-1], "2", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "iris" in run.stdout
+    assert (tmp_path / "report.html").exists()
+
+
+def bad_files(folder):
+    (folder / "latin.csv").write_bytes("a,kind\n1,große\n2,kleine\n".encode("utf-16"))
+    (folder / "one.csv").write_text("a,target\n1,x\n2,x\n", encoding="utf-8")
+    (folder / "flat.csv").write_text("a,target\n1,x\n1,y\n1,x\n1,y\n", encoding="utf-8")
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    (folder / "odd.xyz").write_text("?", encoding="utf-8")
+    np.savez(folder / "no_labels.npz", X=np.eye(3), weight=np.ones(3))
+    write_table(folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.csv"], "absent.csv"),
+        (["one.csv"], "one class only"),
+        (["flat.csv"], "constant"),
+        (["empty.csv"], "empty.csv"),
+        (["odd.xyz"], "unknown kind of file"),
+        (["latin.csv"], "latin.csv"),
+        (["no_labels.npz"], "no array y"),
+        (["toys.csv", "--target", "sort"], "no column 'sort'"),
+        (["toys.csv", "--models", "svmm"], "no model 'svmm'"),
+        (["toys.csv", "--report", "no/such/folder.html"], "cannot be written"),
+        (["toys.csv", "--folds", "1"], "--folds"),
+        (["toys.csv", "--datasets", "sklearn/iris"], "not both"),
+        (["--target", "kind"], "needs a FILE"),
+        (["--datasets", "iris"], "did you mean sklearn/iris"),
+    ],
+)
+def test_bad_calls_are_told_and_leave_nothing_behind(tmp_path, arguments, message):
+    bad_files(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    run = call("compare", *arguments, cwd=tmp_path)
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_reproduce_a_specification_of_ones_own(tmp_path):
+    text = 'name = "mine"\ntitle = "Mine"\ndatasets = ["sklearn/iris"]\nmodels = ["svm", "fsvm"]\nfolds = 3\ninner_folds = 3\nbudget = 2\n'
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    run = call("reproduce", "mine.toml", "--jobs", "1", "--out", "out", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {f"mine-honest.{suffix}" for suffix in ("md", "tex", "csv", "html")} <= names
+    run = call("reproduce", "mine.toml", "--jobs", "1", "--out", "out", "--protocol", "paper", "--models", "fsvm", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "Not nested, hence optimistic" in run.stdout
+
+
+def test_reproduce_says_where_it_looked_for_the_data(tmp_path):
+    run = call("reproduce", "table2", "--quick", cwd=tmp_path)
+    assert run.returncode == 2
+    assert "RADIUSMARGIN_DATA is not set" in run.stderr
+    assert not list(tmp_path.iterdir())
+    assert call("reproduce", "table7", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.skipif("RADIUSMARGIN_DATA" not in os.environ, reason="RADIUSMARGIN_DATA is not set: the real data are not here")
+def test_reproduce_on_the_real_data(tmp_path):
+    options = ("--quick", "--models", "svm,fsvm", "--datasets", "heart", "--runs", "2", "--out", "out")
+    run = call("reproduce", "table2", *options, cwd=tmp_path, RADIUSMARGIN_DATA=os.environ["RADIUSMARGIN_DATA"])
+    assert run.returncode == 0, run.stderr
+    assert "(84.02; " in run.stdout
+    assert "2 official splits" in run.stdout
+
+
+def test_failed_cells_are_told_by_the_exit_code(tmp_path):
+    rows = "".join(f"{i},{'x' if i < 4 else 'y'}\n" for i in range(30))
+    (tmp_path / "small.csv").write_text("a,target\n" + rows, encoding="utf-8")
+    run = call("compare", "small.csv", *FAST, cwd=tmp_path)
+    assert run.returncode == 1
+    assert "smallest class" in run.stdout
+    assert "failed" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_datasets_and_info(tmp_path):
+    run = call("datasets", cwd=tmp_path)
+    assert run.returncode == 0
+    assert "builtin/twonorm" in run.stdout
+    assert "RADIUSMARGIN_DATA is not set" in run.stdout
+    rows = json.loads(call("datasets", "--group", "sklearn", "--json", cwd=tmp_path).stdout)
+    assert {row["name"] for row in rows} >= {"sklearn/iris", "sklearn/wine"}
+    facts = json.loads(call("info", "--json", cwd=tmp_path).stdout)
+    assert {"versions", "compiled core", "processor", "cores", "thread pools"} <= facts.keys()
+    assert "fsvm" in call("info", cwd=tmp_path).stdout
+    assert call("datasets", "--group", "nonsense", cwd=tmp_path).returncode == 2
+
+
+def test_without_the_extra_the_command_says_what_to_install(tmp_path):
+    code = "import sys; sys.modules['click'] = None; from radiusmargin.cli import main; sys.exit(main(['info']))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert run.returncode == 3
+    assert "radiusmargin[experiments]" in run.stderr
+
+
+def test_importing_the_package_loads_none_of_this():
+    code = "import sys, radiusmargin; print([m for m in sys.modules if m.startswith(('click', 'rich', 'jinja2', 'matplotlib', 'pandas', 'radiusmargin.experiments', 'radiusmargin.commands', 'radiusmargin.report'))])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
