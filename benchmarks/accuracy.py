@@ -1,7 +1,8 @@
 """Accuracy after selection on real data: FSVMCV and its variants against a tuned LinearSVC, under one protocol.
 
-Largest class against the rest, at most 1,200 rows of a set, random halves; everything is fitted on the training half. The sets are split in
-two by the parity of their place in the alphabet: defaults were chosen on the first half, the second is only reported.
+Largest class against the rest, at most 1,200 rows of a set, random halves; everything is fitted on the training half.
+The sets are split in two by the parity of their place in the alphabet: defaults were chosen on the first half, the
+second is only reported.
 
     RADIUSMARGIN_DATA=... python benchmarks/accuracy.py [--kernel rbf] [--repeats 4] [--jobs 2]
 """
@@ -13,7 +14,7 @@ import time
 import warnings
 import zlib
 
-import common  # noqa: I001  (first: it pins the threads)
+import common
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import rankdata, wilcoxon
@@ -53,7 +54,14 @@ def run_rbf(X, y, Xt, yt, seed):
     X, Xt = scale.transform(X), scale.transform(Xt)
     gammas = [g / X.shape[1] for g in (0.1, 0.3, 1.0, 3.0)]
     Cs = np.logspace(-2, 3, 6)
-    common_ = {"Cs": Cs, "kernel": "rbf", "gamma": gammas, "scatter": "total", "random_state": seed, "n_repeats": 1}
+    common_ = {
+        "Cs": Cs,
+        "kernel": "rbf",
+        "gamma": gammas,
+        "scatter": "total",
+        "random_state": seed,
+        "n_repeats": 1,
+    }
     methods = {
         "SVC, grid": GridSearchCV(SVC(kernel="rbf"), {"C": Cs, "gamma": gammas}, cv=5),
         "SVM, picked": FSVMCV(whitening=0.0, combine="best", **common_),
@@ -119,7 +127,14 @@ def summarise(results, reference):
             p = f"{wilcoxon(difference).pvalue:.3f}" if difference.any() else "1"
         ratio = np.median(seconds[:, base] / seconds[:, k])
         rows.append([name, f"{100 * accuracy[:, k].mean():.2f}", f"{ranks[k]:.2f}", record, p, f"{ratio:.1f}x"])
-    header = ["method", "mean accuracy", "mean rank", f"wins/ties/losses against {reference}", "Wilcoxon p", "speed (median)"]
+    header = [
+        "method",
+        "mean accuracy",
+        "mean rank",
+        f"wins/ties/losses against {reference}",
+        "Wilcoxon p",
+        "speed (median)",
+    ]
     return common.table(header, rows)
 
 

@@ -7,6 +7,7 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # before NumPy is loaded: every contender runs on one thread
 
+import contextlib  # noqa: E402
 import platform  # noqa: E402
 import re  # noqa: E402
 import time  # noqa: E402
@@ -76,10 +77,8 @@ def table(header, rows):
 
 def provenance():
     cpu = platform.processor() or platform.machine()
-    try:
+    with contextlib.suppress(OSError, AttributeError):
         cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text()).group(1)
-    except (OSError, AttributeError):
-        pass
     names = ("radiusmargin", "scikit-learn", "numpy", "scipy")
     return f"{cpu}, one thread; " + ", ".join(f"{name} {version(name)}" for name in names) + "."
 

@@ -132,8 +132,7 @@ def main():
         "### Seconds per fit\n\nd = 20, standardised twonorm and ringnorm, the slower of the two: with "
         "default parameters and, in brackets, at the slowest corner of C = 1/64, 1, 64 and the model's own "
         f"letter at both ends of its grid. The largest relative duality gap is {worst_gap:.1e}; the peak "
-        "memory is the growth of the resident size by one fit of 5,000 rows (the data take 0.8 MB).\n\n"
-        + sizes
+        "memory is the growth of the resident size by one fit of 5,000 rows (the data take 0.8 MB).\n\n" + sizes
     ]
     linear = beside_the_paper(PAPER_LINEAR)
     if linear:

@@ -1,13 +1,13 @@
 """What FSVM costs beyond the hinge solver it stands on.
 
-    python benchmarks/fsvm.py
+python benchmarks/fsvm.py
 """
 
 from __future__ import annotations
 
 import warnings
 
-import common  # noqa: I001  (first: it pins the threads)
+import common
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -37,7 +37,15 @@ def against_the_solver():
             f"{times['exact'] / base:.2f}x, {common.human(times['exact'] - times['hinge'])} above",
             f"{times['eta'] / times['hinge']:.1f}x", f"{times['rho'] / times['hinge']:.1f}x",
         ])  # fmt: skip
-    header = ["data", "hinge_svm", "scatter", "FSVM", "FSVM against hinge_svm + scatter", "eta = 0.1 / hinge_svm", "rho = 1 / hinge_svm"]
+    header = [
+        "data",
+        "hinge_svm",
+        "scatter",
+        "FSVM",
+        "FSVM against hinge_svm + scatter",
+        "eta = 0.1 / hinge_svm",
+        "rho = 1 / hinge_svm",
+    ]
     return common.table(header, rows)
 
 

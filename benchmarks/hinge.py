@@ -1,9 +1,9 @@
 """Time to the same relative suboptimality: our hinge solver against what people use today.
 
-Every contender is judged on the problem it solves (LinearSVC and raw LIBLINEAR penalise the intercept, so their optimum is that of
-their own problem, certified by our solver at 1e-9). A contender's tolerance is tightened until its objective is within
-1e-3 of that optimum, and the time of that last run counts. `>` marks a contender that never got there; `—` one that was
-not run (too slow, or not installed).
+Every contender is judged on the problem it solves (LinearSVC and raw LIBLINEAR penalise the intercept, so their optimum
+is that of their own problem, certified by our solver at 1e-9). A contender's tolerance is tightened until its objective
+is within 1e-3 of that optimum, and the time of that last run counts. `>` marks a contender that never got there; `—`
+one that was not run (too slow, or not installed).
 
     python benchmarks/hinge.py [--quick]
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 
-import common  # noqa: I001  (first: it pins the threads)
+import common
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
@@ -97,7 +97,12 @@ def single_fits(problems, Cs, contenders, budget, repeats):
                 repeats,
             )
             theirs = [time_to_target(name, X, y, C, budget) for name in names]
-            row = [f"{label} ({len(X):,} x {X.shape[1]})", f"{C:g}", common.human(times["svm"]), common.human(times["tight"])]
+            row = [
+                f"{label} ({len(X):,} x {X.shape[1]})",
+                f"{C:g}",
+                common.human(times["svm"]),
+                common.human(times["tight"]),
+            ]
             row += [f"{times['fsvm'] / times['svm']:.2f}x"] + [ratio(times["svm"], t) for t in theirs]
             print(" | ".join(row), flush=True)
             rows.append(row)
@@ -119,7 +124,10 @@ def grid(problems, contenders, n_folds_run, budget):
                     took, reached = time_to_target(name, X[train], y[train], C, budget)
                     total, missed, fits = total + took, missed + (not reached), fits + 1
             per_fit = total / fits
-            row.append(f"{common.human(per_fit)} = {per_fit * len(folds) * len(Cs) / ours:.0f}x" + (f" ({missed}/{fits} short)" if missed else ""))
+            row.append(
+                f"{common.human(per_fit)} = {per_fit * len(folds) * len(Cs) / ours:.0f}x"
+                + (f" ({missed}/{fits} short)" if missed else "")
+            )
         print(" | ".join(row), flush=True)
         rows.append(row)
     return common.table(["data", "ours, a fit", *contenders], rows)
@@ -158,10 +166,18 @@ def main():
     if not QUICK:
         parts += [
             "### n = 100,000\n\n" + single_fits(synthetic(100_000, names=("twonorm", "ringnorm")), C3, fast, 60, 3),
-            "### n = 1,000,000\n\n" + single_fits(synthetic(1_000_000, names=("twonorm", "ringnorm")), C3[:2], ["LinearSVC"], 60, 2),
+            "### n = 1,000,000\n\n"
+            + single_fits(synthetic(1_000_000, names=("twonorm", "ringnorm")), C3[:2], ["LinearSVC"], 60, 2),
             "### Many features\n\n"
             + single_fits(
-                [*synthetic(10_000, 100, ("ringnorm", "mixture")), *synthetic(10_000, 500, ("ringnorm", "mixture"))], C3, fast, 60, 2
+                [
+                    *synthetic(10_000, 100, ("ringnorm", "mixture")),
+                    *synthetic(10_000, 500, ("ringnorm", "mixture")),
+                ],
+                C3,
+                fast,
+                60,
+                2,
             ),
         ]
     common.write_section("hinge", "\n\n".join(parts))

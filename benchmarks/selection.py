@@ -1,11 +1,11 @@
 """Choosing C: FSVMCV against grid searches and LogisticRegressionCV, same folds and same number of values of C.
 
-    python benchmarks/selection.py
+python benchmarks/selection.py
 """
 
 from __future__ import annotations
 
-import common  # noqa: I001  (first: it pins the threads)
+import common
 import numpy as np
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -26,10 +26,13 @@ def contenders(X, y, slow):
         "FSVMCV, C only": lambda: FSVMCV(whitening=0.0, **one).fit(X, y),
         "FSVMCV, C and 5 exponents": lambda: FSVMCV(**one).fit(X, y),
         "LogisticRegressionCV": lambda: make_pipeline(
-            StandardScaler(), LogisticRegressionCV(Cs=Cs, cv=folds, max_iter=1000, l1_ratios=(0,), use_legacy_attributes=False)
+            StandardScaler(),
+            LogisticRegressionCV(Cs=Cs, cv=folds, max_iter=1000, l1_ratios=(0,), use_legacy_attributes=False),
         ).fit(X, y),
         "GridSearchCV(LinearSVC)": lambda: GridSearchCV(
-            make_pipeline(StandardScaler(), LinearSVC(loss="hinge", random_state=0)), {"linearsvc__C": Cs}, cv=folds
+            make_pipeline(StandardScaler(), LinearSVC(loss="hinge", random_state=0)),
+            {"linearsvc__C": Cs},
+            cv=folds,
         ).fit(X, y),
     }
     if slow:
@@ -49,12 +52,23 @@ def main():
         for label, run in contenders(X, y, slow=len(X) <= 1000).items():
             times[label] = min(common.seconds(run)[0] for _ in range(3 if "FSVMCV" in label else 1))
         ours = times["FSVMCV, C only"]
-        row = [f"{name} ({len(X):,} x {X.shape[1]})", common.human(ours), common.human(times["FSVMCV, C and 5 exponents"])]
+        row = [
+            f"{name} ({len(X):,} x {X.shape[1]})",
+            common.human(ours),
+            common.human(times["FSVMCV, C and 5 exponents"]),
+        ]
         for label in ("LogisticRegressionCV", "GridSearchCV(LinearSVC)", "GridSearchCV(SVC linear)"):
             row.append(f"{common.human(times[label])} = {times[label] / ours:.0f}x" if label in times else "—")
         print(" | ".join(row), flush=True)
         rows.append(row)
-    header = ["data", "FSVMCV, C only", "FSVMCV, C and 5 exponents", "LogisticRegressionCV", "GridSearchCV(LinearSVC)", "GridSearchCV(SVC linear)"]
+    header = [
+        "data",
+        "FSVMCV, C only",
+        "FSVMCV, C and 5 exponents",
+        "LogisticRegressionCV",
+        "GridSearchCV(LinearSVC)",
+        "GridSearchCV(SVC linear)",
+    ]
     text = (
         f"## Choosing C: 10 folds x 10 values\n\n`python benchmarks/selection.py`: {common.provenance()}\n\n"
         "All on one thread with the same folds; the others standardise in a pipeline, as they must. Ratios are against FSVMCV over C only.\n\n"

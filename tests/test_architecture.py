@@ -51,4 +51,7 @@ def test_imports_point_one_way(package):
 
 def test_importing_the_package_stays_light():
     script = "import sys, radiusmargin; print(sorted(m for m in ('matplotlib', 'jinja2', 'click', 'cvxpy', 'dask') if m in sys.modules))"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+        == "[]"
+    )

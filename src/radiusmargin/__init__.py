@@ -10,4 +10,15 @@ try:
 except PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0+unknown"
 
-__all__ = ["FSVM", "FSVMCV", "MRSVM", "MSVM", "RMM", "SVM", "RSVMMuPlus", "RSVMPlus", "SemiWhitening", "SigmaSVM"]
+__all__ = [
+    "FSVM",
+    "FSVMCV",
+    "MRSVM",
+    "MSVM",
+    "RMM",
+    "SVM",
+    "RSVMMuPlus",
+    "RSVMPlus",
+    "SemiWhitening",
+    "SigmaSVM",
+]

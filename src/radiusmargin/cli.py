@@ -1,7 +1,7 @@
 """The command line: ``radiusmargin compare | reproduce | datasets | info``.
 
-Exit codes: 0 done, 1 done but some cells failed, 2 a bad call or bad data, 3 a missing optional package, 130 stopped by
-the user.
+Exit codes: 0 done, 1 done but some cells failed, 2 a bad call or bad data, 3 a missing optional package, 130
+stopped by the user.
 """
 
 from __future__ import annotations

@@ -100,9 +100,7 @@ def test_waveform_moments():
     for label, (first, second) in enumerate(((7, 15), (7, 11), (15, 11))):
         sample, difference = X[y == label], triangle(first) - triangle(second)
         np.testing.assert_allclose(sample.mean(axis=0), (triangle(first) + triangle(second)) / 2, atol=0.06)
-        np.testing.assert_allclose(
-            np.cov(sample.T), np.eye(21) + np.outer(difference, difference) / 12, atol=0.12
-        )
+        np.testing.assert_allclose(np.cov(sample.T), np.eye(21) + np.outer(difference, difference) / 12, atol=0.12)
 
 
 def test_waveform_noise_features_are_noise():

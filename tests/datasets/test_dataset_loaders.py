@@ -45,9 +45,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "large/a9a.t.svm.gz").write_bytes(gzip.compress(b"+1 1:1 123:1\n"))
     (tmp_path / "large/w8a.svm.gz").write_bytes(gzip.compress(b"-1 1:1 300:1\n+1 2:1\n"))
     images, labels = np.arange(20).reshape(5, 2, 2), np.array([7, 2, 7, 2, 2])
-    for name, array in zip(
-        LARGE_FILES["mnist"], (images[:3], labels[:3], images[3:], labels[3:]), strict=True
-    ):
+    for name, array in zip(LARGE_FILES["mnist"], (images[:3], labels[:3], images[3:], labels[3:]), strict=True):
         (tmp_path / "large" / name).write_bytes(idx(array))
     document = describe_folder(tmp_path)
     table = {entry["name"]: registry._dataset(entry, document["groups"]) for entry in document["datasets"]}
@@ -57,9 +55,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_describing_a_folder_finds_every_layout(folder):
     entries = {entry["name"]: entry for entry in describe_folder(folder)["datasets"] if "files" in entry}
-    sizes = {
-        name: (entry["n_samples"], entry["n_features"], entry["n_classes"]) for name, entry in entries.items()
-    }
+    sizes = {name: (entry["n_samples"], entry["n_features"], entry["n_classes"]) for name, entry in entries.items()}
     assert sizes == {
         "ida/heart": (6, 2, 2),
         "uci/german": (5, 4, 2),
@@ -229,7 +225,5 @@ def test_openml_with_other_data_is_refused(folder, openml):
 
 def test_without_a_network_the_error_lists_openml_too(folder, openml):
     openml.error = URLError("no route to host")
-    with pytest.raises(
-        DataError, match=r"RADIUSMARGIN_DATA is not set\n  - OpenML, id 31: .*no route to host"
-    ):
+    with pytest.raises(DataError, match=r"RADIUSMARGIN_DATA is not set\n  - OpenML, id 31: .*no route to host"):
         load("uci/german")

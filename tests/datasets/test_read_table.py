@@ -191,9 +191,7 @@ def test_arff(write, compress):
     assert "most frequent: hue (1)" in task.note
 
 
-@pytest.mark.parametrize(
-    "content", ["", "hello\n", ARFF.replace("numeric", "string"), ARFF.split("1,red")[0]]
-)
+@pytest.mark.parametrize("content", ["", "hello\n", ARFF.replace("numeric", "string"), ARFF.split("1,red")[0]])
 def test_bad_arff(write, content):
     with pytest.raises(DataError, match=r"t\.arff"):
         read_table(write("t.arff", content))

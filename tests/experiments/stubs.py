@@ -15,6 +15,11 @@ def toy_task(name="toy", n=60, d=4, splits=0, seed=0):
 
 
 def toy_plan(models=("svm", "fsvm"), names=("toy",), **options):
-    spec = Spec("toy", models=tuple(models), datasets=tuple(names), **{"folds": 3, "inner_folds": 3, "budget": 2, **options})
+    spec = Spec(
+        "toy",
+        models=tuple(models),
+        datasets=tuple(names),
+        **{"folds": 3, "inner_folds": 3, "budget": 2, **options},
+    )
     tasks = {name: toy_task(name, seed=i) for i, name in enumerate(names)}
     return spec, tasks, make_plan(spec, tasks)

@@ -34,7 +34,7 @@ def test_an_honest_record_says_what_was_done():
 def test_the_test_part_is_never_looked_at_before_the_end():
     """Whatever the test rows and their labels are, what is chosen and fitted stays the same."""
     cell, task = one_cell()
-    train, test = outer_split(task, cell)
+    _, test = outer_split(task, cell)
     X = task.X.copy()
     X[test] = 1e3
     changed = dataclasses.replace(task, X=X)

@@ -5,10 +5,14 @@ from stubs import toy_plan
 
 from radiusmargin.experiments import Store, execute
 
-distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed: pip install 'radiusmargin[dask]'")
+distributed = pytest.importorskip(
+    "distributed", reason="dask.distributed is not installed: pip install 'radiusmargin[dask]'"
+)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 def test_a_plan_runs_on_a_local_dask_cluster(tmp_path):
     import joblib
 

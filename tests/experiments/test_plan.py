@@ -3,6 +3,7 @@
 import dataclasses
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +30,10 @@ def test_the_specifications_of_the_package_can_be_read(name, quick):
 
 def test_a_specification_of_ones_own(tmp_path):
     path = tmp_path / "mine.toml"
-    path.write_text('name = "mine"\ndatasets = ["builtin/twonorm"]\nmodels = ["svm"]\n[quick]\nruns = 7\n', encoding="utf-8")
+    path.write_text(
+        'name = "mine"\ndatasets = ["builtin/twonorm"]\nmodels = ["svm"]\n[quick]\nruns = 7\n',
+        encoding="utf-8",
+    )
     assert load_spec(path).runs == 1
     assert load_spec(path, quick=True).runs == 7
 
@@ -73,8 +77,22 @@ def test_a_key_depends_on_every_field_and_on_nothing_else():
     _, _, (cell, *_) = toy_plan()
     keys = {cell.key, dataclasses.replace(cell).key}
     assert len(keys) == 1
-    changed = {"dataset": "b", "data": "0", "run": 9, "model": "rmm", "protocol": "paper", "kernel": "rbf", "splits": "official",
-               "folds": 9, "inner_folds": 9, "budget": 9, "timing_rows": 9, "grid": {"C": [1.0]}, "fixed": {"a": 1}, "version": 0}  # fmt: skip
+    changed = {
+        "dataset": "b",
+        "data": "0",
+        "run": 9,
+        "model": "rmm",
+        "protocol": "paper",
+        "kernel": "rbf",
+        "splits": "official",
+        "folds": 9,
+        "inner_folds": 9,
+        "budget": 9,
+        "timing_rows": 9,
+        "grid": {"C": [1.0]},
+        "fixed": {"a": 1},
+        "version": 0,
+    }
     assert set(changed) == {field.name for field in dataclasses.fields(Cell)}
     keys |= {dataclasses.replace(cell, **{name: value}).key for name, value in changed.items()}
     assert len(keys) == 1 + len(changed)
@@ -82,11 +100,15 @@ def test_a_key_depends_on_every_field_and_on_nothing_else():
 
 def test_a_key_is_the_same_in_another_process():
     _, _, plan = toy_plan()
+    folder = str(Path(__file__).parent)
     code = "import sys; sys.path.insert(0, sys.argv[1]); from stubs import toy_plan; print(toy_plan()[2][0].key)"
-    import stubs
-
-    folder = str(__import__("pathlib").Path(stubs.__file__).parent)
-    run = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "7"})
+    run = subprocess.run(
+        [sys.executable, "-c", code, folder],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONHASHSEED": "7"},
+    )
     assert run.stdout.strip() == plan[0].key
 
 

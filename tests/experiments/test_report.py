@@ -54,7 +54,15 @@ def test_the_page_needs_no_network(page):
 def test_every_part_is_there(page):
     parser = _Links()
     parser.feed(page)
-    for part in ("accuracy", "accuracy-with-intervals", "critical-difference", "time", "radius-and-margin", "learned-spectrum", "hyper-parameters"):  # fmt: skip
+    for part in (
+        "accuracy",
+        "accuracy-with-intervals",
+        "critical-difference",
+        "time",
+        "radius-and-margin",
+        "learned-spectrum",
+        "hyper-parameters",
+    ):
         assert part in parser.ids
     assert len(parser.images) == 5
     assert all(image["alt"] for image in parser.images)
@@ -69,7 +77,13 @@ def test_names_are_escaped(page):
 def test_a_browser_shows_the_page(page, tmp_path):
     path, picture = tmp_path / "report.html", tmp_path / "report.png"
     path.write_text(page, encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={tmp_path / 'profile'}"]
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={tmp_path / 'profile'}",
+    ]
     # no host can be resolved: whatever the page would fetch fails
     flags += ["--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1000,2400", f"--screenshot={picture}"]
     run = subprocess.run([BROWSER, *flags, path.as_uri()], capture_output=True, text=True, timeout=120)

@@ -7,8 +7,8 @@ from scipy import stats
 
 from radiusmargin.experiments import statistics as st
 
-# Demšar's Table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 sets. On the last but one he prints .975 twice and
-# ranks them 2 and 3.
+# Demšar's Table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 sets. On the last but one he prints .975
+# twice and ranks them 2 and 3.
 DEMSAR = np.array([
     [0.763, 0.768, 0.771, 0.798], [0.599, 0.591, 0.590, 0.569], [0.954, 0.971, 0.968, 0.967],
     [0.628, 0.661, 0.654, 0.657], [0.882, 0.888, 0.886, 0.898], [0.936, 0.931, 0.916, 0.931],
@@ -45,7 +45,7 @@ def test_friedman_of_equal_scores_finds_nothing():
 def test_friedman_of_one_order_throughout_is_decisive():
     result = st.friedman(np.arange(12.0).reshape(4, 3))
     assert result.ranks.tolist() == [3.0, 2.0, 1.0]
-    assert result.F == np.inf
+    assert np.inf == result.F
     assert result.F_pvalue == 0.0
 
 
@@ -57,7 +57,14 @@ def test_friedman_needs_sets_and_models(shape):
 
 @pytest.mark.parametrize(
     ("k", "alpha", "q"),
-    [(2, 0.05, 1.960), (4, 0.05, 2.569), (5, 0.05, 2.728), (10, 0.05, 3.164), (4, 0.1, 2.291), (10, 0.1, 2.920)],
+    [
+        (2, 0.05, 1.960),
+        (4, 0.05, 2.569),
+        (5, 0.05, 2.728),
+        (10, 0.05, 3.164),
+        (4, 0.1, 2.291),
+        (10, 0.1, 2.920),
+    ],
 )
 def test_critical_values_are_those_of_demsars_table_5(k, alpha, q):
     assert st.critical_difference(k, 30, alpha) == pytest.approx(q * np.sqrt(k * (k + 1) / 180), abs=2e-3)
@@ -102,7 +109,7 @@ def test_nadeau_and_bengios_correction_widens_the_variance():
 
 
 def test_the_corrected_test_holds_its_level_where_the_plain_one_does_not():
-    """Differences with the correlation that Nadeau and Bengio assume, n_test / (n_train + n_test), and mean zero."""
+    """Differences of mean zero with the correlation they assume, n_test / (n_train + n_test)."""
     rng, J, ratio, trials = np.random.default_rng(3), 20, 0.25, 2000
     shared = np.sqrt(ratio / (1 + ratio)) * rng.normal(size=(trials, 1))
     differences = shared + np.sqrt(1 / (1 + ratio)) * rng.normal(size=(trials, J))

@@ -11,15 +11,37 @@ from stubs import toy_task
 from radiusmargin.experiments import Spec, Summary, outputs, results
 from radiusmargin.experiments.paper import PAPER_ROWS, paper_value
 from radiusmargin.experiments.provenance import provenance
-from radiusmargin.experiments.tables import Table, TableCell, to_csv, to_html, to_latex, to_markdown, write_text
+from radiusmargin.experiments.tables import (
+    Table,
+    TableCell,
+    to_csv,
+    to_html,
+    to_latex,
+    to_markdown,
+    write_text,
+)
 from radiusmargin.experiments.workflow import Outcome
 
 SOURCE = provenance()
 
 
 def fake(dataset, model, run, accuracy, **more):
-    cell = {"dataset": dataset, "model": model, "run": run, "protocol": "honest", "kernel": "linear", "fixed": {}}
-    base = {"key": f"{dataset}{model}{run}", "cell": cell, "status": "ok", "accuracy": accuracy, "n_train": 80, "n_test": 20}
+    cell = {
+        "dataset": dataset,
+        "model": model,
+        "run": run,
+        "protocol": "honest",
+        "kernel": "linear",
+        "fixed": {},
+    }
+    base = {
+        "key": f"{dataset}{model}{run}",
+        "cell": cell,
+        "status": "ok",
+        "accuracy": accuracy,
+        "n_train": 80,
+        "n_test": 20,
+    }
     base |= {"params": {"C": 0.25}, "fit_seconds": 0.1, "tune_seconds": 1.0, "seconds": 1.1, "warnings": []}
     return {**base, "provenance": SOURCE, **more}
 
@@ -38,7 +60,7 @@ def test_a_summary_gathers_tests_and_ranks():
     assert summary.entry("ida/heart", "svm").mark == ""
     assert str(summary.versus_baseline("fsvm")[0]) == "3/0/0"
     assert summary.versus_baseline("svm") is None
-    assert summary.friedman.F == np.inf
+    assert np.inf == summary.friedman.F
     assert any("Significantly better than SVM: F-SVM on 3" in line for line in results.findings(summary))
 
 
@@ -76,7 +98,12 @@ def test_the_papers_numbers_stand_beside_ours():
 
 
 def test_the_papers_tables_are_complete():
-    for name in ("table2_linear_accuracy", "table3_linear_seconds", "table4_kernel_accuracy", "table5_kernel_seconds"):
+    for name in (
+        "table2_linear_accuracy",
+        "table3_linear_seconds",
+        "table4_kernel_accuracy",
+        "table5_kernel_seconds",
+    ):
         for dataset in PAPER_ROWS:
             for model in ("svm", "rmm", "r-svm+", "r-svm_mu+", "fsvm"):
                 from radiusmargin.experiments.catalogue import resolve_models
@@ -85,9 +112,13 @@ def test_the_papers_tables_are_complete():
 
 
 TABLE = Table(
-    "A & B", ("set", "R_1 %"), [[TableCell("x<y"), TableCell("1 ± 2", True, "▲", "(3; −1)")], [TableCell("mean"), TableCell("1")]],
-    ("50 % of it",), [{"set": "x", "value": 1.5}], 1,
-)  # fmt: skip
+    "A & B",
+    ("set", "R_1 %"),
+    [[TableCell("x<y"), TableCell("1 ± 2", True, "▲", "(3; −1)")], [TableCell("mean"), TableCell("1")]],
+    ("50 % of it",),
+    [{"set": "x", "value": 1.5}],
+    1,
+)
 
 
 def test_markdown():
@@ -142,10 +173,13 @@ def test_seconds_and_dimensions_have_tables_of_their_own():
     timing = Outcome(Spec("t", protocol="timing", quantity="seconds", paper_table="table3_linear_seconds"), {}, records)
     assert "×" in to_markdown(outputs.main_table(timing))
     assert "<table>" in outputs.report_html(timing)
+
+    def cell(model, run, k):
+        return {**fake("ida/heart", model, run, 0.8)["cell"], "fixed": {"n_components": k}}
+
     curve = [
-        fake("ida/heart", m, r, 0.8, cell={**fake("ida/heart", m, r, 0.8)["cell"], "fixed": {"n_components": k}})
-        for m in ("svm", "fsvm") for r in range(2) for k in (2, 5)
-    ]  # fmt: skip
+        fake("ida/heart", m, r, 0.8, cell=cell(m, r, k)) for m in ("svm", "fsvm") for r in range(2) for k in (2, 5)
+    ]
     outcome = Outcome(Spec("figure2", kernel="rbf", components=(2, 5)), {}, curve)
     assert "| heart, F-SVM | 80.00 ± 0.00 |" in to_markdown(outputs.main_table(outcome))
     assert "data:image/svg+xml" in outputs.report_html(outcome)

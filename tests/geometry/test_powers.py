@@ -115,9 +115,7 @@ def test_geometric_mean_identities(seed, d, log_condition):
     assert_allclose(G @ np.linalg.solve(A, G), B, rtol=1e-6, atol=1e-8 * np.abs(B).max())
     T = rng.normal(size=(d, d)) + 3.0 * np.eye(d)
     congruent = T @ G @ T.T
-    assert_allclose(
-        geometric_mean(T @ A @ T.T, T @ B @ T.T), congruent, rtol=0.0, atol=1e-7 * np.abs(congruent).max()
-    )
+    assert_allclose(geometric_mean(T @ A @ T.T, T @ B @ T.T), congruent, rtol=0.0, atol=1e-7 * np.abs(congruent).max())
 
 
 def test_geometric_mean_anchors(rng):

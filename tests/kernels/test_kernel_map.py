@@ -1,4 +1,4 @@
-"""KernelMap: what its features are, against scikit-learn and against the definition, for every engine and kernel."""
+"""KernelMap: what its features are, against scikit-learn and the definition, for every engine and kernel."""
 
 import warnings
 
@@ -39,7 +39,7 @@ def test_is_a_transformer_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-# -- the kernel functions ------------------------------------------------------------------------------------------
+# -- the kernel functions -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (5, 8, 3), (13, 7, 20), (61, 130, 2)])
@@ -97,7 +97,7 @@ def test_gamma_means_what_it_means_in_svc():
     assert KernelMap(gamma=2).fit(X).gamma_ == 2
 
 
-# -- the features --------------------------------------------------------------------------------------------------
+# -- the features ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -194,11 +194,11 @@ def test_signs_and_landmarks_are_reproducible():
     assert np.all(F.max(axis=0) >= (1 - 1e-6) * -F.min(axis=0))
 
 
-# -- how many components, and which engine ---------------------------------------------------------------------------
+# -- how many components, and which engine --------------------------------------------------------------
 
 
 def test_the_incomplete_cholesky_reports_its_error():
-    """The remainder is positive semi-definite, so that its trace bounds its norm, and more pivots leave less."""
+    """The remainder is positive semi-definite, so that its trace bounds its norm; more pivots leave less."""
     X, weight = rows(300, 3), np.ones(300)
     K = rbf_kernel(X, gamma=0.3)
     source = FunctionSource(KernelFunction("rbf", gamma=0.3), X)
@@ -270,7 +270,7 @@ def test_a_fraction_that_landmarks_do_not_reach_is_reported():
         KernelMap(n_components=0.99, engine="landmarks", n_landmarks=20).fit(rows(600, 20))
 
 
-# -- bad input -----------------------------------------------------------------------------------------------------
+# -- bad input ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_bad_data_are_refused():
         KernelMap().fit(np.ones((5, 2)))
     with pytest.raises(ValueError, match="sample_weight must have shape"):
         KernelMap().fit(X, sample_weight=np.ones(3))
-    with pytest.raises(ValueError, match="sample_weight is zero .* at least two rows"):
+    with pytest.raises(ValueError, match=r"sample_weight is zero .* at least two rows"):
         KernelMap().fit(X, sample_weight=np.eye(60)[0])
 
 

@@ -115,15 +115,11 @@ def test_the_rmm_bounds_its_outputs_and_names_the_points_on_the_bound():
 # -- what is learnt ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "model", [SigmaSVM(0.3, 0.5, tol=1e-9), RSVMPlus(0.3, 0.1), RSVMMuPlus(0.3, 0.1)], ids=repr
-)
+@pytest.mark.parametrize("model", [SigmaSVM(0.3, 0.5, tol=1e-9), RSVMPlus(0.3, 0.1), RSVMMuPlus(0.3, 0.1)], ids=repr)
 def test_the_model_is_the_svm_in_its_metric(model):
     model.fit(X, y)
     Z = model.transform(X)
-    np.testing.assert_allclose(
-        SVM(0.3, tol=1e-9).fit(Z, y).decision_function(Z), model.decision_function(X), atol=1e-3
-    )
+    np.testing.assert_allclose(SVM(0.3, tol=1e-9).fit(Z, y).decision_function(Z), model.decision_function(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("cls", [RSVMPlus, RSVMMuPlus])
@@ -154,9 +150,7 @@ def test_transformer(cls, n_classes):
     if hasattr(model, "mu_"):
         assert model.mu_.shape == model.coef_.shape
         np.testing.assert_allclose(model.mu_.sum(axis=1), 1)
-        np.testing.assert_allclose(
-            model.get_mahalanobis_matrix(), np.diag(model.mu_.mean(axis=0)), atol=1e-12
-        )
+        np.testing.assert_allclose(model.get_mahalanobis_matrix(), np.diag(model.mu_.mean(axis=0)), atol=1e-12)
 
 
 @pytest.mark.parametrize("cls", COMPETITORS)
@@ -205,9 +199,7 @@ def test_balanced_classes_are_weights(cls):
     assert balanced.objective_ == pytest.approx(weighted.objective_, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("model", "name"), [(RMM(0.3, 1.2), "bound_active_"), (RSVMPlus(0.3), "active_pairs_")]
-)
+@pytest.mark.parametrize(("model", "name"), [(RMM(0.3, 1.2), "bound_active_"), (RSVMPlus(0.3), "active_pairs_")])
 def test_rows_are_counted_as_the_user_counts_them(model, name):
     padding = np.full((7, 4), 1e3)
     weight = np.r_[np.zeros(7), np.ones(len(X))]
@@ -243,10 +235,10 @@ def test_more_features_than_rows_constant_and_repeated_features(key):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (RMM(B=0.5), r"B must be a number in \[1, inf\), got 0.5"),
-        (RMM(B=-np.inf), r"B must be a number in \[1, inf\), got -inf"),
-        (RMM(B=np.nan), r"B must be a number in \[1, inf\), got nan"),
-        (RMM(B="2"), r"B must be a number in \[1, inf\), got '2'"),
+        (RMM(B=0.5), r"B must be a number in \[1, inf\], got 0.5"),
+        (RMM(B=-np.inf), r"B must be a number in \[1, inf\], got -inf"),
+        (RMM(B=np.nan), r"B must be a number in \[1, inf\], got nan"),
+        (RMM(B="2"), r"B must be a number in \[1, inf\], got '2'"),
         (RSVMPlus(lam=-1e-9), r"lam must be a number in \[0, inf\), got -1e-09"),
         (RSVMMuPlus(lam=np.inf), r"lam must be a number in \[0, inf\), got inf"),
         (SigmaSVM(D=1.5), r"D must be a number in \[0, 1\], got 1.5"),

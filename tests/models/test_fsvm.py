@@ -56,7 +56,9 @@ def test_affine_invariance_at_whitening_one(seed, log_C):
     np.testing.assert_allclose(*scores, atol=2e-5 * np.abs(scores[0]).max())
 
 
-@pytest.mark.parametrize("params", [{"whitening": 0.0}, {"whitening": 0.3}, {"whitening": 0.5, "eta": 0.1}, {"rho": 0.2}])
+@pytest.mark.parametrize(
+    "params", [{"whitening": 0.0}, {"whitening": 0.3}, {"whitening": 0.5, "eta": 0.1}, {"rho": 0.2}]
+)
 def test_invariance_to_rescaling_and_shifting_features(params):
     X, y = correlated()
     scale, shift = np.array([1e-3, 1.0, 50.0, 1e4]), np.array([3.0, -1.0, 0.0, 1e5])
@@ -104,7 +106,9 @@ def test_within_scatter():
     assert model.objective_ == pytest.approx(reference.objective, rel=1e-7)
 
 
-@pytest.mark.parametrize("params", [{}, {"eta": 0.1}, {"rho": 0.5}, {"coupling": "shared"}, {"coupling": "shared", "eta": 0.1}])
+@pytest.mark.parametrize(
+    "params", [{}, {"eta": 0.1}, {"rho": 0.5}, {"coupling": "shared"}, {"coupling": "shared", "eta": 0.1}]
+)
 def test_integer_weights_equal_copies(params):
     X, y = correlated(60, 3, classes=3)
     weight = np.random.default_rng(0).integers(0, 4, 60)
@@ -134,11 +138,17 @@ def test_radius_margin_and_metric_agree_with_their_definitions():
     from radiusmargin.geometry import minimum_enclosing_ball
 
     X, y = correlated()
-    for model in (FSVM(C=0.2).fit(X, y), FSVM(C=0.2, eta=0.3).fit(X, y), FSVM(C=0.2, whitening=0.5).fit(X, y)):
+    for model in (
+        FSVM(C=0.2).fit(X, y),
+        FSVM(C=0.2, eta=0.3).fit(X, y),
+        FSVM(C=0.2, whitening=0.5).fit(X, y),
+    ):
         Z = model.transform(X)
         assert model.radius_[0] == pytest.approx(minimum_enclosing_ball(Z).radius, rel=1e-6)
         M = model.get_mahalanobis_matrix()
-        assert model.margin_[0] == pytest.approx(1 / np.sqrt(model.coef_[0] @ np.linalg.pinv(M) @ model.coef_[0]), rel=1e-4)
+        assert model.margin_[0] == pytest.approx(
+            1 / np.sqrt(model.coef_[0] @ np.linalg.pinv(M) @ model.coef_[0]), rel=1e-4
+        )
         d = Z[0] - Z[1]
         assert d @ d == pytest.approx((X[0] - X[1]) @ M @ (X[0] - X[1]))
 
@@ -185,7 +195,10 @@ def test_sparse_input(params):
 def test_without_an_intercept():
     X, y = correlated()
     X += 1.0
-    plain, smoothed = FSVM(fit_intercept=False, tol=1e-9).fit(X, y), FSVM(fit_intercept=False, eta=1e-12, tol=1e-7).fit(X, y)
+    plain, smoothed = (
+        FSVM(fit_intercept=False, tol=1e-9).fit(X, y),
+        FSVM(fit_intercept=False, eta=1e-12, tol=1e-7).fit(X, y),
+    )
     assert plain.intercept_[0] == smoothed.intercept_[0] == 0
     np.testing.assert_allclose(plain.decision_function(X), X @ plain.coef_[0])
     np.testing.assert_allclose(smoothed.coef_, plain.coef_, atol=1e-3 * np.abs(plain.coef_).max())

@@ -10,11 +10,11 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, StratifiedKFold, 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV
+from radiusmargin.geometry import tempered_scatter
 from radiusmargin.selection import cv as cv_module
 from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo
 from radiusmargin.selection.grid import Member, Scores
 from radiusmargin.selection.moments import FoldMoments
-from radiusmargin.geometry import tempered_scatter
 from radiusmargin.solvers import hinge_svm
 
 # Scores of two fits agree to the last digit, as the weight check demands, only if the fits do.
@@ -43,9 +43,18 @@ def test_same_scores_and_choice_as_grid_search(classes, scatter):
     grid = {"C": [0.01, 0.1, 1.0, 10.0], "whitening": [0.0, 0.5, 1.0]}
     search = GridSearchCV(FSVM(scatter=scatter, tol=1e-9), grid, cv=folds).fit(X, y)
     model = FSVMCV(
-        Cs=grid["C"], whitening=grid["whitening"], scatter=scatter, cv=folds, combine="best", cv_tol=1e-9, tol=1e-9
+        Cs=grid["C"],
+        whitening=grid["whitening"],
+        scatter=scatter,
+        cv=folds,
+        combine="best",
+        cv_tol=1e-9,
+        tol=1e-9,
     ).fit(X, y)
-    theirs = {(p["C"], p["whitening"]): s for p, s in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True)}
+    theirs = {
+        (p["C"], p["whitening"]): s
+        for p, s in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True)
+    }
     for p, score in zip(model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True):
         assert score == pytest.approx(theirs[p["C"], p["whitening"]], abs=1e-12)
     assert model.best_score_ == pytest.approx(search.best_score_)
@@ -57,12 +66,26 @@ def test_same_scores_and_choice_as_grid_search(classes, scatter):
 def test_any_scorer():
     X, y = load_breast_cancer(return_X_y=True)
     folds = StratifiedKFold(3)
-    for scoring in ("roc_auc", "f1", lambda est, X, y: -np.mean(est.decision_function(X) * (2 * y - 1) < 0.1)):
+    for scoring in (
+        "roc_auc",
+        "f1",
+        lambda est, X, y: -np.mean(est.decision_function(X) * (2 * y - 1) < 0.1),
+    ):
         search = GridSearchCV(FSVM(tol=1e-8), {"C": [0.01, 1.0]}, cv=folds, scoring=scoring).fit(X, y)
         model = FSVMCV(
-            Cs=[0.01, 1.0], whitening=1.0, scatter="total", cv=folds, scoring=scoring, combine="best", cv_tol=1e-8
+            Cs=[0.01, 1.0],
+            whitening=1.0,
+            scatter="total",
+            cv=folds,
+            scoring=scoring,
+            combine="best",
+            cv_tol=1e-8,
         ).fit(X, y)
-        np.testing.assert_allclose(np.sort(model.cv_results_["mean_test_score"]), np.sort(search.cv_results_["mean_test_score"]), atol=2e-4)
+        np.testing.assert_allclose(
+            np.sort(model.cv_results_["mean_test_score"]),
+            np.sort(search.cv_results_["mean_test_score"]),
+            atol=2e-4,
+        )
 
 
 def test_ties_go_to_less_whitening_then_smaller_C():
@@ -137,7 +160,9 @@ def test_the_range_of_C_grows_at_an_edge_and_stays_where_given():
 
 def test_smoothed_members():
     X, y = overlapping(80)
-    model = FSVMCV(Cs=[0.1, 1.0], whitening=1.0, scatter="total", eta=[0.0, 0.1], cv=3, n_repeats=1, random_state=0).fit(X, y)
+    model = FSVMCV(
+        Cs=[0.1, 1.0], whitening=1.0, scatter="total", eta=[0.0, 0.1], cv=3, n_repeats=1, random_state=0
+    ).fit(X, y)
     assert {p["eta"] for p in model.cv_results_["params"]} == {0.0, 0.1}
     reference = GridSearchCV(FSVM(eta=0.1), {"C": [0.1, 1.0]}, cv=3).fit(X, y)
     assert model.best_score_ >= reference.best_score_ - 0.1

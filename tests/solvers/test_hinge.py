@@ -88,7 +88,14 @@ def test_both_backends_reach_the_same_optimum(backend, C):
     X, y = overlapping(80, 6, seed=3)
     reference = hinge_svm(X, y, C, random_spd(6), tol=1e-9)
     batch = _solve(
-        X, y[None], np.ones(80), np.array([C]), B=random_spd(6)[None], keep_alpha=True, tol=1e-7, backend=backend
+        X,
+        y[None],
+        np.ones(80),
+        np.array([C]),
+        B=random_spd(6)[None],
+        keep_alpha=True,
+        tol=1e-7,
+        backend=backend,
     )
     assert batch.gap[0, 0] <= 1e-7
     assert batch.objective[0, 0] == pytest.approx(reference.objective, rel=2e-7)
@@ -102,9 +109,7 @@ def test_interior_point_alone_converges(form, C, backend):
     X, y = overlapping(150, 60 if form == "wide" else 5, seed=4)
     X = sparse.csr_array(X) if form == "sparse" else X
     optimum = hinge_svm(X, y, C, tol=1e-9).objective
-    batch = _solve(
-        X, y[None], np.ones(150), np.array([C]), keep_alpha=True, tol=1e-7, backend=backend, newton_budget=0
-    )
+    batch = _solve(X, y[None], np.ones(150), np.array([C]), keep_alpha=True, tol=1e-7, backend=backend, newton_budget=0)
     assert batch.gap[0, 0] <= 1e-7
     assert batch.objective[0, 0] == pytest.approx(optimum, rel=2e-7)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 
 import click
 from rich.console import Console
@@ -43,6 +44,9 @@ def run(arguments=None) -> int:
     except (click.Abort, KeyboardInterrupt):
         errors.print("stopped; what was finished is in the store, if one was given", style="yellow")
         return 130
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
     except MissingDependencyError as error:
         errors.print(f"error: {error}", style="red", markup=False)
         return 3

@@ -13,8 +13,15 @@ __all__ = ["command"]
 
 @click.command("compare")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--target", help="Column with the labels, by name or position. By default target, class, label or y, else the last.")
-@click.option("--datasets", type=Names(), help="Data sets of the registry instead of a file (see: radiusmargin datasets).")
+@click.option(
+    "--target",
+    help="Column with the labels, by name or position. By default target, class, label or y, else the last.",
+)
+@click.option(
+    "--datasets",
+    type=Names(),
+    help="Data sets of the registry instead of a file (see: radiusmargin datasets).",
+)
 @click.option("--models", type=Names(), help="Models to compare; 'all', 'paper', or keys such as svm,fsvm,rmm.")
 @click.option("--kernel", type=click.Choice(["linear", "rbf"]), help="Features of the models.  [default: linear]")
 @click.option("--runs", type=click.IntRange(1), help="Repetitions of the outer cross-validation.")
@@ -24,15 +31,26 @@ __all__ = ["command"]
 @click.option("--max-rows", type=click.IntRange(20), help="Cut larger tables to a stratified sample.")
 @click.option("--jobs", type=int, default=None, help="Processes.  [default: all cores]")
 @click.option("--quick", is_flag=True, help="Fewer folds, rows and configurations.")
-@click.option("--store", type=click.Path(path_type=Path), help="Keep the cells here; a second call with the same file resumes.")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    help="Keep the cells here; a second call with the same file resumes.",
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write everything as JSON.")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write the table as CSV.")
-@click.option("--report", default="report.html", show_default=True, type=click.Path(path_type=Path), help="The page to write; '' for none.")
+@click.option(
+    "--report",
+    default="report.html",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="The page to write; '' for none.",
+)
 def command(file, target, datasets, json_file, csv_file, report, jobs, store, quick, **options):
     """Compare radius-margin models by nested cross-validation.
 
-    FILE is a table: CSV, TSV, Parquet, npz, ARFF or LIBSVM (also .gz). Without it the built-in tasks are used. Every
-    model sees the same splits and tries as many configurations; all is chosen and fitted on training rows only.
+    FILE is a table: CSV, TSV, Parquet, npz, ARFF or LIBSVM (also .gz). Without it the built-in tasks are
+    used. Every model sees the same splits and tries as many configurations; all is chosen and fitted on
+    training rows only.
     """
     from ..experiments import outputs, results, workflow
 
@@ -44,15 +62,19 @@ def command(file, target, datasets, json_file, csv_file, report, jobs, store, qu
         out.print(line, style="yellow", markup=False)
     with progress_bar("comparing") as progress:
         outcome = workflow.run_experiment(spec, tasks, store, jobs=jobs or default_jobs(), progress=progress)
+    written = _write(outcome, {json_file: outputs.to_json, csv_file: outputs.to_csv_text, report: outputs.report_html})
     show_table(results.model_table(outputs.main_table(outcome), outcome.summary), out)
-    for path, text in (
-        (json_file, lambda: outputs.to_json(outcome)),
-        (csv_file, lambda: outputs.to_csv(outputs.main_table(outcome))),
-        (report, lambda: outputs.report_html(outcome)),
-    ):
-        if path is not None:
-            out.print(f"wrote {outputs.write_text(path, text())}", markup=False)
+    for path in written:
+        out.print(f"wrote {path}", markup=False)
     return 1 if outcome.n_failed else 0
+
+
+def _write(outcome, makers):
+    """Every file that was asked for: all made before the first is written."""
+    from ..experiments.tables import write_text
+
+    texts = {path: make(outcome) for path, make in makers.items() if path is not None}
+    return [write_text(path, text) for path, text in texts.items()]
 
 
 def _prepared(file, target, datasets, quick, options):

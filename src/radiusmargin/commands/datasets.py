@@ -32,12 +32,25 @@ def command(group, as_json):
         return 0
     out = console()
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold dim")
-    for name, justify in (("data set", "left"), ("rows", "right"), ("features", "right"), ("classes", "right"), ("status", "left"), ("where", "left")):
+    for name, justify in (
+        ("data set", "left"),
+        ("rows", "right"),
+        ("features", "right"),
+        ("classes", "right"),
+        ("status", "left"),
+        ("where", "left"),
+    ):
         table.add_column(name, justify=justify, overflow="fold")
     for row in rows:
         d = row.dataset
-        table.add_row(d.name, f"{d.n_samples:,}", f"{d.n_features:,}", str(d.n_classes),
-                      Text(row.status, style=STYLES.get(row.status, "")), Text("; ".join(row.looked), style="dim"))  # fmt: skip
+        table.add_row(
+            d.name,
+            f"{d.n_samples:,}",
+            f"{d.n_features:,}",
+            str(d.n_classes),
+            Text(row.status, style=STYLES.get(row.status, "")),
+            Text("; ".join(row.looked), style="dim"),
+        )
     out.print(table)
     here = sum(row.status in ("built in", "found") for row in rows)
     out.print(f"{here} of {len(rows)} can be loaded without a network", style="bold")
@@ -47,6 +60,14 @@ def command(group, as_json):
 def _record(row) -> dict:
     d = row.dataset
     return {
-        "name": d.name, "samples": d.n_samples, "features": d.n_features, "classes": d.n_classes, "status": row.status,
-        "looked": list(row.looked), "source": d.source, "licence": d.licence, "note": d.note, "sha256": d.sha256,
-    }  # fmt: skip
+        "name": d.name,
+        "samples": d.n_samples,
+        "features": d.n_features,
+        "classes": d.n_classes,
+        "status": row.status,
+        "looked": list(row.looked),
+        "source": d.source,
+        "licence": d.licence,
+        "note": d.note,
+        "sha256": d.sha256,
+    }

@@ -15,18 +15,29 @@ PAPER = ("table2", "table3", "table4", "table5", "figure2")
 
 @click.command("reproduce")
 @click.argument("what", metavar="|".join([*PAPER, "all", "FILE.toml"]))
-@click.option("--protocol", type=click.Choice(["honest", "paper"]), help="Nested selection, or selection and report on the same folds.  [default: honest]")
+@click.option(
+    "--protocol",
+    type=click.Choice(["honest", "paper"]),
+    help="Nested selection, or selection and report on the same folds.  [default: honest]",
+)
 @click.option("--runs", type=click.IntRange(1), help="Splits of each set, or repetitions of the folds.")
 @click.option("--datasets", type=Names(), help="Only these sets: ida/heart,… or heart,….")
 @click.option("--models", type=Names(), help="Only these models.")
 @click.option("--jobs", type=int, default=None, help="Processes; timings always use one.  [default: all cores]")
 @click.option("--quick", is_flag=True, help="Few sets, runs and configurations: under two minutes.")
-@click.option("--out", default="reproduction", show_default=True, type=click.Path(path_type=Path), help="Folder for tables and the store.")
+@click.option(
+    "--out",
+    default="reproduction",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Folder for tables and the store.",
+)
 def command(what, protocol, runs, datasets, models, jobs, quick, out):
     """Run the paper's experiments and print our numbers beside its own.
 
-    Needs the IDA sets: set RADIUSMARGIN_DATA to their folder. The cells go to OUT/cells.jsonl as they are finished: stop
-    it at any time, and the next call goes on from there. FILE.toml is a specification of your own.
+    Needs the IDA sets: set RADIUSMARGIN_DATA to their folder. The cells go to OUT/cells.jsonl as they are
+    finished: stop it at any time, and the next call goes on from there. FILE.toml is a specification of your
+    own.
     """
     names = PAPER if what == "all" else (what,)
     options = {"runs": runs, "datasets": datasets, "models": models}
@@ -48,10 +59,13 @@ def _one(name, protocol, options, jobs, quick, out) -> int:
     if out.exists() and not out.is_dir():
         raise click.UsageError(f"--out must be a folder, and {out} is a file")
     with progress_bar(spec.name) as progress:
-        outcome = workflow.run_experiment(spec, tasks, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress)
+        outcome = workflow.run_experiment(
+            spec, tasks, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress
+        )
+    written = outputs.write_all(outcome, out)  # first of all, for a terminal may go away
     terminal = console()
     show_table(outputs.main_table(outcome), terminal)
-    for path in outputs.write_all(outcome, out):
+    for path in written:
         terminal.print(f"wrote {path}", markup=False)
     return outcome.n_failed
 

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -19,7 +26,7 @@ __all__ = ["Names", "check_writable", "console", "default_jobs", "progress_bar",
 
 def console() -> Console:
     """The terminal; as wide as is needed where the output goes to a file."""
-    return Console(highlight=False, width=None if os.isatty(1) else 200)
+    return Console(highlight=False, width=None if os.isatty(1) else 400)
 
 
 class Names(click.ParamType):
@@ -78,7 +85,9 @@ def progress_bar(title):
 
 def show_table(table, out: Console, max_notes: int | None = None) -> None:
     """A table of ours in the terminal."""
-    shown = RichTable(title=table.title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 1))
+    shown = RichTable(
+        title=table.title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 1)
+    )
     for number, name in enumerate(table.header):
         shown.add_column(Text(name), justify="left" if number == 0 else "right", header_style="bold dim")
     for number, row in enumerate(table.rows):

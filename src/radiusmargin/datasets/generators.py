@@ -162,9 +162,7 @@ def make_waveform(n_samples=1000, *, binary=False, n_noise_features=0, random_st
     return X, np.where(y == 1, 1, -1) if binary else y
 
 
-def make_ill_conditioned(
-    n_samples=500, n_features=20, *, condition=1e5, scale_decades=4.0, random_state=None
-):
+def make_ill_conditioned(n_samples=500, n_features=20, *, condition=1e5, scale_decades=4.0, random_state=None):
     r"""Twonorm behind a map that hides it: strongly correlated features in wildly different units.
 
     Latent :math:`z \sim N(y\mu, I)` with :math:`\|\mu\| = 2` is shown as :math:`x = S Q \Lambda^{1/2} z`: the

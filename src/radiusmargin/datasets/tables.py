@@ -125,17 +125,13 @@ def _features_and_labels(path, arrays, target):
         raise DataError(f"{path.name} has no {wanted} of labels; it has {listed(arrays)}")
     X, y = arrays[features], arrays[label]
     if X.ndim != 2 or y.shape != (len(X),):
-        raise DataError(
-            f"{path.name}: {features} of shape {X.shape} and {label} of shape {y.shape} do not fit"
-        )
+        raise DataError(f"{path.name}: {features} of shape {X.shape} and {label} of shape {y.shape} do not fit")
     return X, y, label, []
 
 
 def _read_libsvm(path, target) -> TaskData:
     if target is not None:
-        raise DataError(
-            f"{path.name}: LIBSVM files carry the label in front of each line; leave out the target"
-        )
+        raise DataError(f"{path.name}: LIBSVM files carry the label in front of each line; leave out the target")
     X, y = formats.read_svmlight(path)
     names = [f"x{j + 1}" for j in range(X.shape[1])]
     return checked_task(path.name, X, clean_labels(y, "label"), names)

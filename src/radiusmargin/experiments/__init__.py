@@ -1,4 +1,4 @@
-"""Experiments: a specification becomes a plan of cells, the cells are run and stored, and the store becomes tables."""
+"""Experiments: a specification becomes a plan of cells, cells become records, and records tables."""
 
 from .plan import Cell, make_plan
 from .run import execute
@@ -6,4 +6,14 @@ from .spec import Spec, SpecError, builtin_specs, load_spec
 from .store import Store
 from .summary import Summary
 
-__all__ = ["Cell", "Spec", "SpecError", "Store", "Summary", "builtin_specs", "execute", "load_spec", "make_plan"]
+__all__ = [
+    "Cell",
+    "Spec",
+    "SpecError",
+    "Store",
+    "Summary",
+    "builtin_specs",
+    "execute",
+    "load_spec",
+    "make_plan",
+]

@@ -7,14 +7,24 @@ from functools import cache
 
 from ..datasets import DataError
 from ..models import FSVM
+from ..models.competitor import ConicClassifier
 from ..models.registry import ModelEntry, list_models
 from ..models.registry import get_model as registered_model
 from ..selection import FSVMCV
 
-__all__ = ["grid_of", "is_batched", "is_scale_free",
-    "is_self_tuning", "make_estimator", "model_name", "paper_column", "resolve_models"]
+__all__ = [
+    "grid_of",
+    "is_batched",
+    "is_scale_free",
+    "is_self_tuning",
+    "make_estimator",
+    "model_name",
+    "paper_column",
+    "resolve_models",
+]
 
-#: Estimators that choose their hyper-parameters themselves, on the folds they are given, from a grid of their own.
+#: Estimators that choose their hyper-parameters themselves, on the folds they are given, from a grid of their
+#: own.
 SELF_TUNING = (
     ModelEntry(
         key="fsvm-cv", name="FSVMCV", estimator=FSVMCV, grid={}, kernel_grid={"kernel": ["rbf"]},
@@ -40,7 +50,8 @@ def get_model(name) -> ModelEntry:
 
 
 def resolve_models(names) -> list[str]:
-    """Keys of the registry for what a user named: keys or names, ``"paper"`` for the columns of the paper's tables, or ``"all"``.
+    """Keys of the registry for what a user named: keys or names, ``"paper"`` for the columns of the paper's tables, or
+    ``"all"``.
 
     >>> resolve_models(["F-SVM", "svm", "fsvm"])
     ['fsvm', 'svm']
@@ -94,8 +105,17 @@ def make_estimator(cell, **params):
 
 
 def is_scale_free(cell) -> bool:
-    """Whether nothing is to be standardised: linear F-SVM does not notice the units, and some are to show their effect."""
+    """Whether nothing is standardised: linear F-SVM does not notice units, and some are to show their effect."""
     return cell.model in RAW or (cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV))
+
+
+def is_conic(key: str) -> bool:
+    """Whether the model is solved by a general conic program, one after the other.
+
+    >>> is_conic("rmm"), is_conic("fsvm")
+    (True, False)
+    """
+    return issubclass(get_model(key).estimator, ConicClassifier)
 
 
 def is_self_tuning(cell) -> bool:
@@ -103,7 +123,7 @@ def is_self_tuning(cell) -> bool:
 
 
 def is_batched(cell) -> bool:
-    """Whether the batched search serves: F-SVM with a metric per class and none but its usual hyper-parameters."""
+    """Whether the batched search serves: F-SVM with a metric per class and its usual hyper-parameters."""
     if get_model(cell.model).estimator is not FSVM:
         return False
     model = make_estimator(cell)

@@ -17,7 +17,7 @@ from .portrait import portrait
 from .provenance import provenance
 from .seeds import seed_for
 from .splits import inner_folds, outer_split, paper_folds, stratified_rows
-from .tuning import Chosen, choose, final_estimator, pipeline
+from .tuning import Chosen, choose, final_estimator, pipeline, within_rank
 
 __all__ = ["run_cell"]
 
@@ -28,8 +28,8 @@ TIMING_SECONDS, TIMING_REPEATS = 0.3, 20
 def run_cell(cell: Cell, task: TaskData) -> dict:
     """The record of a cell, for the store.
 
-    An exception does not leave this function: it is recorded with ``status="error"``. One thread of BLAS is used, so
-    that cells may run side by side and their times mean something.
+    An exception does not leave this function: it is recorded with ``status="error"``. One thread of BLAS is
+    used, so that cells may run side by side and their times mean something.
     """
     record = {"key": cell.key, "cell": cell.axes(), "seed": cell.seed, "status": "ok"}
     start = time.perf_counter()
@@ -118,10 +118,10 @@ _PROTOCOLS = {"honest": _honest, "paper": _paper, "timing": _timing}
 
 
 def _fit(cell, chosen: Chosen, X, y):
-    """The model at the chosen configuration, and the seconds it took; where the search made it, those of the search."""
+    """The model at the chosen configuration and its seconds; those of the search, where that made it."""
     if chosen.estimator is not None:
         return chosen.estimator, chosen.seconds
-    model = pipeline(cell, **chosen.params)
+    model = pipeline(within_rank(cell, len(y)), **chosen.params)
     start = time.perf_counter()
     model.fit(X, y)
     return model, time.perf_counter() - start

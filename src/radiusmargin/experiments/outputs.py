@@ -10,7 +10,7 @@ from . import results
 from .tables import Table, to_csv, to_html, to_latex, to_markdown, write_text
 from .workflow import Outcome, data_notes, protocol_notes
 
-__all__ = ["main_table", "report_html", "to_json", "write_all"]
+__all__ = ["main_table", "report_html", "to_csv_text", "to_json", "write_all"]
 
 
 def main_table(outcome: Outcome) -> Table:
@@ -55,6 +55,11 @@ def _without_nan(value):
     return value
 
 
+def to_csv_text(outcome: Outcome) -> str:
+    """The table as CSV."""
+    return to_csv(main_table(outcome))
+
+
 def write_all(outcome: Outcome, folder) -> list[Path]:
     """Markdown, LaTeX, CSV and HTML of an experiment; returns the paths."""
     folder = Path(folder)
@@ -94,7 +99,12 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
         facts=facts,
         findings=findings,
         sections=sections,
-        footer=[*protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks), *results.provenance_notes(summary)],
+        footer=[
+            *protocol_notes(spec),
+            *spec.notes,
+            *data_notes(spec, outcome.tasks),
+            *results.provenance_notes(summary),
+        ],
     )
 
 
@@ -110,18 +120,33 @@ def _sections(outcome, summary, table_html):
         return [Section("Seconds", table=table_html), Section("Overview", figure=plots.plot_time(summary))]
     sections = [
         Section("Accuracy", table=table_html),
-        Section("Accuracy with intervals", "Points are means over the splits, bars 95 % intervals of the mean that allow for"
-                f" the overlap of the splits; the dashed line is {summary.names[summary.baseline]}.",
-                figure=plots.plot_accuracy(summary)),
-        Section("Critical difference", "Mean ranks over the data sets, 1 is best. Models joined by a bar are not told apart"
-                " by Nemenyi's test at 5 %.", figure=plots.plot_critical_difference(summary)),
+        Section(
+            "Accuracy with intervals",
+            "Points are means over the splits, bars 95 % intervals of the mean that allow for"
+            f" the overlap of the splits; the dashed line is {summary.names[summary.baseline]}.",
+            figure=plots.plot_accuracy(summary),
+        ),
+        Section(
+            "Critical difference",
+            "Mean ranks over the data sets, 1 is best. Models joined by a bar are not told apart"
+            " by Nemenyi's test at 5 %.",
+            figure=plots.plot_critical_difference(summary),
+        ),
         Section("Time", "Same folds and number of configurations for every model.", figure=plots.plot_time(summary)),
-        Section("Radius and margin", "What the learned transformation does to the ratio that bounds the error: the squared"
-                " radius of the ball around the training points over the squared margin, on the first split. Only models"
-                " that learn a transformation have an ‘after’.", figure=plots.plot_radius_margin(summary)),
-        Section("Learned spectrum", "Eigenvalues of the learned metric M, largest first, as shares of their sum; dashed, those"
-                " of the correlation matrix of the data. The exact F-SVM has one eigenvalue per labelling: its metric is of"
-                " rank one, a projection on the separator.", figure=plots.plot_spectrum(summary)),
+        Section(
+            "Radius and margin",
+            "What the learned transformation does to the ratio that bounds the error: the squared"
+            " radius of the ball around the training points over the squared margin, on the first split. Only models"
+            " that learn a transformation have an ‘after’.",
+            figure=plots.plot_radius_margin(summary),
+        ),
+        Section(
+            "Learned spectrum",
+            "Eigenvalues of the learned metric M, largest first, as shares of their sum; dashed, those"
+            " of the correlation matrix of the data. The exact F-SVM has one eigenvalue per labelling: its metric is of"
+            " rank one, a projection on the separator.",
+            figure=plots.plot_spectrum(summary),
+        ),
         Section("Hyper-parameters", table=to_html(results.parameter_table(summary))),
-    ]  # fmt: skip
+    ]
     return [section for section in sections if section.table or section.figure is not None]

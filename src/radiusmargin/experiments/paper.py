@@ -10,7 +10,8 @@ from .catalogue import paper_column
 
 __all__ = ["PAPER_ROWS", "paper_value"]
 
-#: The IDA sets by the names of the paper's rows. Its accuracies fit these binary sets, not the UCI sets of its Table 1.
+#: The IDA sets by the names of the paper's rows. Its accuracies fit these binary sets, not the UCI sets of
+#: its Table 1.
 PAPER_ROWS = {
     "ida/breast-cancer": "breast_cancer",
     "ida/diabetis": "diabetes",

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from ..datasets import DataError, TaskData
-from .catalogue import grid_of, resolve_models
+from .catalogue import grid_of, is_conic, resolve_models
 from .seeds import seed_for
 from .spec import Spec
 
@@ -109,9 +109,12 @@ def _fixed_axis(spec):
 
 
 def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
-    # Along an axis that is fixed, all models share the baseline's grid: else those that tune the axis would try less.
+    # Along an axis that is fixed, all models share the baseline's grid: else those that tune the axis would
+    # try less.
     grid = grid_of(spec.baseline if fixed else model, spec.kernel)
     grid = {key: values for key, values in grid.items() if key not in fixed}
+    if spec.kernel == "rbf" and spec.max_components and is_conic(model) and "n_components" not in {**grid, **fixed}:
+        fixed = {**fixed, "n_components": spec.max_components}
     return Cell(
         dataset=name, data=fingerprint, run=run, model=model, protocol=spec.protocol, kernel=spec.kernel,
         splits=spec.splits, folds=spec.folds, inner_folds=spec.inner_folds, budget=spec.budget,

@@ -1,4 +1,4 @@
-"""What a fitted linear model did to the data: radius and margin before and after, and the learned spectrum."""
+"""What a fitted linear model did to the data: radius and margin before and after, the learned spectrum."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def portrait(fitted, X) -> dict | None:
     Returns
     -------
     dict or None
-        ``before`` and ``after`` (radius, margin and squared ratio; the median over the classes where there are
-        several), ``spectrum`` (eigenvalues of the learned metric, summing to one) and ``data_spectrum`` (those of the
-        correlation matrix). None where the model has no ``coef_`` or the data are too large or sparse.
+        ``before`` and ``after`` (radius, margin and squared ratio; the median over the classes where there
+        are several), ``spectrum`` (eigenvalues of the learned metric, summing to one) and ``data_spectrum``
+        (those of the correlation matrix). None where the model has no ``coef_`` or the data are too large or
+        sparse.
     """
     model = final_estimator(fitted)
     coef = np.atleast_2d(getattr(model, "coef_", np.empty((0, 0))))
@@ -53,7 +54,7 @@ def portrait(fitted, X) -> dict | None:
 
 
 def _transformation(model, units):
-    """What the model learned, None for one that learns none: the SVM is F-SVM whose metric may only shrink as a whole."""
+    """What the model learned; None for the SVM, which is F-SVM whose metric may only shrink as a whole."""
     components = getattr(model, "components_", None)
     if components is None or (getattr(model, "whitening", None) == 0 and model.eta == 0):
         return None

@@ -1,4 +1,6 @@
-"""The tables of an experiment, made of its summary: accuracies, seconds, hyper-parameters, with the paper's beside ours."""
+"""The tables of an experiment, made of its summary: accuracies, seconds, hyper-parameters, with the paper's beside
+ours.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ __all__ = [
     "dimension_table",
     "findings",
     "legend",
-    "model_table",     "parameter_table",
+    "model_table",
+    "parameter_table",
     "provenance_notes",
     "seconds_table",
 ]
@@ -75,7 +78,8 @@ def _accuracy_record(summary, spec, dataset, model) -> dict:
         "kernel": spec.kernel, "runs": len(entry.values), "failed": len(entry.errors),
         "accuracy": _number(100 * entry.mean), "standard_error": _number(100 * entry.standard_error),
         "p_against_baseline": "" if entry.versus is None else _number(entry.versus.pvalue),
-        "tune_seconds": _number(entry.median("tune_seconds")), "fit_seconds": _number(entry.median("fit_seconds")),
+        "tune_seconds": _number(entry.median("tune_seconds")),
+        "fit_seconds": _number(entry.median("fit_seconds")),
     }  # fmt: skip
     if spec.paper_table:
         record["paper"] = "" if paper is None else paper
@@ -123,19 +127,23 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
         return ("Accuracy in % ± standard error over the splits, by the number of kernel components.",)
     if spec.quantity == "seconds":
         return (
-            "Seconds of one fit, median over runs, one thread, one at a time. In brackets: the paper's number; ours over"
+            "Seconds of one fit, median over runs, one thread, one at a time. In brackets: the "
+            "paper's number; ours over"
             " the paper's. The paper's hardware and software are of 2015 or before: compare columns, not levels.",
         )
     base = summary.names[summary.baseline]
     notes = []
     if spec.protocol == "honest":
         notes.append(
-            "Accuracy in % ± standard error of the mean over the splits, which overlap: Nadeau and Bengio's correction is "
-            f"applied. ▲ and ▼: significantly better or worse than {base} at {100 * ALPHA:.0f} % (corrected paired t-test)."
+            "Accuracy in % ± standard error of the mean over the splits, which overlap: Nadeau and "
+            "Bengio's correction is "
+            f"applied. ▲ and ▼: significantly better or worse than {base} at {100 * ALPHA:.0f} % "
+            "(corrected paired t-test)."
         )
     else:
         notes.append(
-            "Accuracy in % ± standard error over the runs. Selected and reported on the same folds, as the paper has it: "
+            "Accuracy in % ± standard error over the runs. Selected and reported on the same folds, "
+            "as the paper has it: "
             f"optimistic. ▲ and ▼: different from {base} at {100 * ALPHA:.0f} % (paired t-test over runs)."
         )
     if spec.paper_table:
@@ -197,8 +205,16 @@ def dimension_table(records, spec: Spec) -> Table:
         for k in spec.components:
             mean, error = mean_standard_error(points[k]) if points[k] else (float("nan"),) * 2
             row.append(TableCell(_plus_minus(mean, error) if points[k] else "failed"))
-            data.append({"dataset": dataset, "model": model, "n_components": k, "runs": len(points[k]),
-                         "accuracy": _number(100 * mean), "standard_error": _number(100 * error)})  # fmt: skip
+            data.append(
+                {
+                    "dataset": dataset,
+                    "model": model,
+                    "n_components": k,
+                    "runs": len(points[k]),
+                    "accuracy": _number(100 * mean),
+                    "standard_error": _number(100 * error),
+                }
+            )
         rows.append(row)
     header = ("data set, model", *(f"{k}" for k in spec.components))
     return Table(spec.title or spec.name, header, rows, legend(None, spec), data)
@@ -244,7 +260,9 @@ def findings(summary: Summary) -> list[str]:
     base = summary.names[summary.baseline]
     if summary.ranks and len(summary.datasets) > 1:
         best = min(summary.ranks, key=summary.ranks.get)
-        said.append(f"Best mean rank over {len(summary.datasets)} data sets: {summary.names[best]} ({summary.ranks[best]:.2f}).")
+        said.append(
+            f"Best mean rank over {len(summary.datasets)} data sets: {summary.names[best]} ({summary.ranks[best]:.2f})."
+        )
         test = summary.friedman
         if test is not None and test.F_pvalue >= ALPHA:
             said.append(f"Over all sets the models cannot be told apart (Iman–Davenport p = {_p(test.F_pvalue)}).")
@@ -278,5 +296,7 @@ def provenance_notes(summary: Summary) -> list[str]:
             kinds[summary.names[record["cell"]["model"]], warning["kind"]] += warning["count"]
     notes += [f"{name}: {count} × {kind}." for (name, kind), count in kinds.most_common()]
     for entry in summary.errors:
-        notes.append(f"{entry.dataset}, {summary.names[entry.model]}: {len(entry.errors)} cells failed: {entry.errors[0]}")
+        notes.append(
+            f"{entry.dataset}, {summary.names[entry.model]}: {len(entry.errors)} cells failed: {entry.errors[0]}"
+        )
     return notes

@@ -28,8 +28,9 @@ def execute(
 ) -> list[dict]:
     """Run the cells that are missing, and return the records of all, in the order of the plan.
 
-    Cells that are in the store are not run again, except those that failed. Several processes may work on one store:
-    each takes the cells that no other has. The timing protocol runs one cell at a time in this process.
+    Cells that are in the store are not run again, except those that failed. Several processes may work on one
+    store: each takes the cells that no other has. The timing protocol runs one cell at a time in this
+    process.
 
     Parameters
     ----------
@@ -37,8 +38,8 @@ def execute(
     tasks : dict of str to TaskData
     store : Store
     jobs : int or None
-        Processes; -1 for all cores. None leaves it to the joblib backend that is active, which is how a Dask or Ray
-        cluster is used (``joblib.parallel_config(backend="dask")``).
+        Processes; -1 for all cores. None leaves it to the joblib backend that is active, which is how a Dask
+        or Ray cluster is used (``joblib.parallel_config(backend="dask")``).
     progress : callable, optional
         Called with every record: first with those that were there, then with each new one.
     """

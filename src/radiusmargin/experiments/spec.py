@@ -35,8 +35,8 @@ class Spec:
         Nested selection; selection and report on the same folds, as the paper has it; seconds of one fit.
     kernel : {"linear", "rbf"}
     splits : {"official", "folds"}
-        Outer splits of the honest protocol: those of the source (redrawn at the same sizes where more are wanted
-        than known), or repeated stratified folds.
+        Outer splits of the honest protocol: those of the source (redrawn at the same sizes where more are
+        wanted than known), or repeated stratified folds.
     runs : int
         Number of official splits, or of repetitions of the folds.
     folds, inner_folds : int
@@ -49,6 +49,9 @@ class Spec:
         The timing protocol chooses hyper-parameters on a sample of at most so many rows.
     components : tuple of int
         Kernel dimensions to go through (the paper's Figure 2); empty for no such axis.
+    max_components : int or None
+        Kernel dimensions that models solved by a conic program are given, whose cost grows fast with them;
+        None for all.
     baseline : str
         The model that others are tested against.
     paper_table, quantity : str
@@ -71,6 +74,7 @@ class Spec:
     max_rows: int | None = None
     timing_rows: int = 400
     components: tuple[int, ...] = ()
+    max_components: int | None = None
     baseline: str = "svm"
     paper_table: str = ""
     quantity: str = "accuracy"
@@ -91,6 +95,7 @@ class Spec:
             ("inner_folds", self.inner_folds, 2),
             ("timing_rows", self.timing_rows, 20),
             ("budget", 1 if self.budget is None else self.budget, 1),
+            ("max_components", 1 if self.max_components is None else self.max_components, 1),
             ("max_rows", 20 if self.max_rows is None else self.max_rows, 20),
         ):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:

@@ -62,7 +62,8 @@ def split_note(task: TaskData, runs: int) -> str:
     presumed = " (presumed)" if "presumed" in task.note else ""
     if used == runs:
         return f"{task.name}: {runs} official split{'s' * (runs > 1)}{presumed}, {sizes}"
-    return f"{task.name}: {used} official split{'s' * (used > 1)}{presumed}, {runs - used} redrawn at random, {sizes}"
+    official = f"{used} official split{'s' * (used > 1)}{presumed}"
+    return f"{task.name}: {official}, {runs - used} redrawn at random, {sizes}"
 
 
 def subsample(task: TaskData, max_rows: int | None) -> TaskData:

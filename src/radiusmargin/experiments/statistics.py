@@ -137,8 +137,8 @@ def corrected_t_test(a, b, test_ratio) -> TestResult:
 def wilcoxon(a, b) -> TestResult:
     """Wilcoxon's signed-rank test of two models over data sets; differences of zero are split evenly [2]_.
 
-    The statistic is the smaller of the two rank sums. Exact where there are neither ties nor zeros and at most
-    50 data sets, else by the normal approximation.
+    The statistic is the smaller of the two rank sums. Exact where there are neither ties nor zeros and at
+    most 50 data sets, else by the normal approximation.
     """
     difference = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     if not difference.any():

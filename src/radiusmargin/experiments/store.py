@@ -1,8 +1,8 @@
 """The store of results: one line of JSON per cell, appended and never rewritten.
 
-A record is written with a single ``write`` to a file opened for appending and synced to the disk, so that several
-processes may share a store and a process that is killed loses the cells it was working on and nothing else. A line that
-was torn by a crash is passed over by readers, and closed by the next writer.
+A record is written with a single ``write`` to a file opened for appending and synced to the disk, so that
+several processes may share a store and a process that is killed loses the cells it was working on and nothing
+else. A line that was torn by a crash is passed over by readers, and closed by the next writer.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Claims:
     def __enter__(self):
         if fcntl is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "a+b")  # noqa: SIM115 (held open as long as the claims are)
+            self._file = open(self.path, "a+b")
         return self
 
     def __exit__(self, *exception):

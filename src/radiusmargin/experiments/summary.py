@@ -37,8 +37,8 @@ class Entry:
     values : dict of int to float
         Accuracy by run.
     standard_error : float
-        Of the mean over resampled splits, with the correction of Nadeau and Bengio for their overlap; the plain one for
-        the paper's protocol, whose runs are reported as independent there.
+        Of the mean over resampled splits, with the correction of Nadeau and Bengio for their overlap; the
+        plain one for the paper's protocol, whose runs are reported as independent there.
     versus : TestResult or None
         The corrected paired t-test against the baseline; None for the baseline and for single runs.
     errors : tuple of str

@@ -41,8 +41,9 @@ class Table:
 def transposed(table: Table, corner: str) -> Table:
     """The same table with rows and columns exchanged, ``corner`` being the head of its first column.
 
-    >>> transposed(Table("T", ("set", "a", "b"), [[TableCell("x"), TableCell("1"), TableCell("2")]]), "model").header
-    ('model', 'x')
+    >>> table = Table("T", ("set", "a"), [[TableCell("x"), TableCell("1")], [TableCell("y"), TableCell("2")]])
+    >>> transposed(table, "model").header
+    ('model', 'x', 'y')
     """
     names = [TableCell(name) for name in table.header[1:]]
     columns = zip(names, *(row[1:] for row in table.rows), strict=True)
@@ -77,8 +78,10 @@ def _markdown_cell(cell):
 
 
 _LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "−": "$-$", "▲": r"$\blacktriangle$",
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "−": "$-$",
+    "▲": r"$\blacktriangle$",
     "▼": r"$\blacktriangledown$", "×": r"$\times$", "–": "--", "≥": r"$\ge$", "≤": r"$\le$", "<": r"$<$",
     ">": r"$>$", "χ": r"$\chi$", "²": "$^2$", "μ": r"$\mu$", "η": r"$\eta$", "ρ": r"$\rho$", "Σ": r"$\Sigma$",
     "λ": r"$\lambda$", "γ": r"$\gamma$", "⁺": "$^+$", "₊": "$_+$",
@@ -98,7 +101,12 @@ def to_latex(table: Table) -> str:
     """A float with booktabs rules; needs the packages booktabs and amssymb."""
     columns = "l" + "r" * (len(table.header) - 1)
     lines = [r"\begin{table}", r"\centering\small", rf"\caption{{{escape_latex(table.title)}}}"]
-    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _ampersands(map(escape_latex, table.header)), r"\midrule"]
+    lines += [
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        _ampersands(map(escape_latex, table.header)),
+        r"\midrule",
+    ]
     for number, row in enumerate(table.rows):
         if number == table.rule_before:
             lines.append(r"\midrule")

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from ..selection import FSVMCV
 from .catalogue import grid_of, is_batched, is_scale_free, is_self_tuning, make_estimator
 
-__all__ = ["Chosen", "choose", "configurations", "final_estimator", "pipeline"]
+__all__ = ["Chosen", "choose", "configurations", "final_estimator", "pipeline", "within_rank"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Chosen:
 def choose(cell, X, y, folds) -> Chosen:
     """Try every configuration of the cell on the folds; the first of the best wins."""
     start = time.perf_counter()
+    cell = within_rank(cell, min(len(train) for train, _ in folds))
     if is_self_tuning(cell):
         found = _self_tuned(cell, X, y, folds)
     elif is_batched(cell):
@@ -43,11 +44,22 @@ def choose(cell, X, y, folds) -> Chosen:
     return replace(found, seconds=time.perf_counter() - start)
 
 
+def within_rank(cell, n_rows):
+    """The cell with no more kernel components than a centred kernel matrix of so many rows has."""
+    most = n_rows - 1
+    grid, fixed = dict(cell.grid), dict(cell.fixed)
+    if "n_components" in grid:
+        grid["n_components"] = sorted({min(k, most) for k in grid["n_components"]})
+    if "n_components" in fixed:
+        fixed["n_components"] = min(fixed["n_components"], most)
+    return replace(cell, grid=grid, fixed=fixed)
+
+
 def _batched_search(cell, X, y, folds) -> Chosen:
     """F-SVM's own search: the same grid and folds, many problems to a compiled call.
 
-    With a kernel the features are standardised on all rows that are given, once, and not fold by fold: these are
-    training rows in any case.
+    With a kernel the features are standardised on all rows that are given, once, and not fold by fold: these
+    are training rows in any case.
     """
     model = make_estimator(cell)
     axes = thinned(cell.grid, cell.budget)
@@ -55,8 +67,8 @@ def _batched_search(cell, X, y, folds) -> Chosen:
     if cell.kernel == "linear":
         several |= {"gamma": "scale", "n_components": None}
     search = FSVMCV(
-        Cs=axes.get("C", [model.C]), **several, scatter=model.scatter, kernel=axes.get("kernel", ["linear"])[0],
-        combine="best", cv=folds, refit=False, n_jobs=1, random_state=cell.seed,
+        Cs=axes.get("C", [model.C]), **several, scatter=model.scatter,
+        kernel=cell.kernel, combine="best", cv=folds, refit=False, n_jobs=1, random_state=cell.seed,
     )  # fmt: skip
     search.fit(X if is_scale_free(cell) else StandardScaler().fit_transform(X), y)
     best = {**search.best_params_, "kernel": cell.kernel}
@@ -72,7 +84,12 @@ def _self_tuned(cell, X, y, folds) -> Chosen:
         grids = {"kernel": "rbf", "Cs": grid["C"], "gamma": grid["gamma"], "scatter": "total"}
     model = pipeline(cell, cv=folds, n_jobs=1, random_state=cell.seed, **grids).fit(X, y)
     search = final_estimator(model)
-    return Chosen(dict(search.best_params_), float(search.best_score_), len(search.cv_results_["params"]), estimator=model)
+    return Chosen(
+        dict(search.best_params_),
+        float(search.best_score_),
+        len(search.cv_results_["params"]),
+        estimator=model,
+    )
 
 
 def _grid_search(cell, X, y, folds) -> Chosen:

@@ -10,7 +10,7 @@ from pathlib import Path
 from scipy import sparse
 
 from ..datasets import DataError, TaskData, load
-from .catalogue import SELF_TUNING, resolve_models
+from .catalogue import SELF_TUNING, is_conic, model_name, resolve_models
 from .plan import make_plan
 from .run import execute
 from .spec import Spec
@@ -86,7 +86,11 @@ def run_experiment(
     report = progress(len(plan)) if progress else None
     if store is None:
         with tempfile.TemporaryDirectory(prefix="radiusmargin-") as folder:
-            return Outcome(spec, tasks, execute(plan, tasks, Store(Path(folder, "cells.jsonl")), jobs=jobs, progress=report))
+            return Outcome(
+                spec,
+                tasks,
+                execute(plan, tasks, Store(Path(folder, "cells.jsonl")), jobs=jobs, progress=report),
+            )
     store = store if isinstance(store, Store) else Store(store)
     return Outcome(spec, tasks, execute(plan, tasks, store, jobs=jobs, progress=report))
 
@@ -97,15 +101,21 @@ def protocol_notes(spec: Spec) -> list[str]:
     grid = f"Every model tries {budget}"
     if spec.protocol == "honest":
         notes = [
-            f"Protocol honest: nested. Hyper-parameters by stratified {spec.inner_folds}-fold cross-validation inside the"
-            " training part, everything (standardisation, kernel map, metric) fitted there, the test part looked at once."
+            f"Protocol honest: nested. Hyper-parameters by stratified {spec.inner_folds}-fold "
+            "cross-validation inside the"
+            " training part, everything (standardisation, kernel map, metric) fitted there, the test "
+            "part looked at once."
         ]
         if spec.splits == "folds":
-            notes.append(f"Outer splits: {spec.runs} × stratified {spec.folds}-fold cross-validation, the same for every model.")
+            notes.append(
+                f"Outer splits: {spec.runs} × stratified {spec.folds}-fold cross-validation, the same for every model."
+            )
     elif spec.protocol == "paper":
         notes = [
-            f"Protocol paper: hyper-parameters by {spec.folds}-fold cross-validation over the whole set, and the mean accuracy"
-            f" of the same folds is reported, over {spec.runs} runs with folds drawn anew. Not nested, hence optimistic."
+            f"Protocol paper: hyper-parameters by {spec.folds}-fold cross-validation over the whole "
+            "set, and the mean accuracy"
+            f" of the same folds is reported, over {spec.runs} runs with folds drawn anew. Not nested, "
+            "hence optimistic."
         ]
     else:
         notes = [
@@ -113,13 +123,25 @@ def protocol_notes(spec: Spec) -> list[str]:
             f" hyper-parameters are chosen on a sample of at most {spec.timing_rows} of those rows, outside the clock."
         ]
     notes.append(f"{grid} on the same inner folds." if spec.protocol != "paper" else f"{grid} on the same folds.")
+    if spec.kernel == "rbf" and spec.max_components:
+        conic = [model_name(key) for key in resolve_models(spec.models) if is_conic(key)]
+        notes += [f"{', '.join(conic)}: the first {spec.max_components} kernel components only, for time."] * bool(
+            conic
+        )
     own = [entry.name for entry in SELF_TUNING if entry.key in resolve_models(spec.models)]
     return notes + [f"{name} searches a grid of its own on the same folds, larger than the others'." for name in own]
 
 
 def data_notes(spec: Spec, tasks: dict[str, TaskData]) -> list[str]:
     """What of the splits is official, and what was done to the data."""
-    notes = []
-    if spec.protocol == "honest" and spec.splits == "official":
-        notes += [split_note(task, spec.runs) + "." for task in tasks.values()]
-    return notes + [f"{task.name}: {task.note}." for task in tasks.values() if task.note]
+    official = spec.protocol == "honest" and spec.splits == "official"
+    notes = [f"{split_note(task, spec.runs)}; {_told(task, True)}." for task in tasks.values()] if official else []
+    return notes + [f"{task.name}: {_told(task, False)}." for task in tasks.values() if _told(task, False)]
+
+
+def _told(task, of_splits):
+    """The messages of a task that speak of its splits, or those that do not."""
+    about = [("split" in line or "realisation" in line) for line in task.messages]
+    return "; ".join(
+        line for line, yes in zip(task.messages, about, strict=True) if yes == of_splits and "known split" not in line
+    )

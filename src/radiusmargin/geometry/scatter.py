@@ -64,9 +64,7 @@ def scatter_matrix(X, y=None, *, sample_weight=None, kind: str = "total") -> np.
         raise ValueError(f"kind must be 'total' or 'within', got {kind!r}")
     X = check_sparse_points(X) if sparse.issparse(X) else check_points(X)
     weight = (
-        None
-        if sample_weight is None
-        else check_vector(sample_weight, X.shape[0], "sample_weight", nonnegative=True)
+        None if sample_weight is None else check_vector(sample_weight, X.shape[0], "sample_weight", nonnegative=True)
     )
     if weight is not None and not weight.any():
         raise ValueError("sample_weight must have a positive entry, got only zeros")

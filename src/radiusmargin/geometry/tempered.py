@@ -115,7 +115,9 @@ def tempered_scatter(X, y=None, *, sample_weight=None, kind="total", standardise
 
 
 def decompose(S, chosen, mean, total, *, standardise=True, rtol=None) -> TemperedScatter:
-    """`tempered_scatter` from scatter matrices at hand: `S` the total one, which sets the units, `chosen` the one to temper."""
+    """`tempered_scatter` from scatter matrices at hand: `S` the total one, which sets the units, `chosen` the one to
+    temper.
+    """
     d = len(mean)
     scale = np.sqrt(np.diag(S) / total) if standardise else np.ones(d)
     inverse = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)

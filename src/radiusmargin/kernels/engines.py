@@ -4,9 +4,9 @@ Every engine returns an `Expansion`: the rows Z it keeps, a centre c and a proje
 
     f(x) = (k(x, Z) - c) P
 
-are the features of any row x. On the training rows F'DF is diagonal (D: the sample weights), and FF' is the centred
-kernel matrix up to what was left out. Weights enter as if rows were repeated: with centring H = I - 1s'/N the
-eigenproblem is that of D^{1/2} H K H' D^{1/2} = U Lambda U', and F = D^{-1/2} U Lambda^{1/2}.
+are the features of any row x. On the training rows F'DF is diagonal (D: the sample weights), and FF' is the
+centred kernel matrix up to what was left out. Weights enter as if rows were repeated: with centring H = I -
+1s'/N the eigenproblem is that of D^{1/2} H K H' D^{1/2} = U Lambda U', and F = D^{-1/2} U Lambda^{1/2}.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _WELL_CONDITIONED = 1e-6  # squared pivots of the landmarks' Cholesky factor abo
 
 @dataclass(frozen=True)
 class Truncation:
-    """How many components to keep: a fixed number, or as many as leave a share of the spectrum, up to a cap."""
+    """How many components to keep: a number, or as many as leave a share of the spectrum, up to a cap."""
 
     fixed: int | None = None
     dropped: float = 0.0
     cap: int | None = None
 
     def count(self, values, missing):
-        """Number of (descending) `values` to keep, where `missing` more of the spectrum is known to be lost."""
+        """Number of (descending) `values` to keep, where `missing` more of the spectrum is lost already."""
         rank = int(np.sum(values > 10 * len(values) * _EPS * max(values[0], 0.0))) if len(values) else 0
         if self.fixed is not None:
             return min(self.fixed, rank)
@@ -120,8 +120,8 @@ def landmarks(source, weight, truncation, index):
 def cholesky(source, weight, truncation, max_rank):
     """Kernel PCA of a pivoted incomplete Cholesky factor: columns on the fly, O(n r) memory, O(n r^2) time.
 
-    Stops when what is missing (known exactly: the trace of a positive semi-definite remainder) is a tenth of what the
-    truncation may drop, or at `max_rank` pivots.
+    Stops when what is missing (known exactly: the trace of a positive semi-definite remainder) is a tenth of
+    what the truncation may drop, or at `max_rank` pivots.
     """
     factor, pivots, missing, negative = pivoted_cholesky(source, weight, 0.1 * truncation.dropped, max_rank)
     L = factor[pivots]
@@ -137,10 +137,10 @@ def cholesky(source, weight, truncation, max_rank):
 
 
 def pivoted_cholesky(source, weight, tolerance, max_rank):
-    """Factor G of shape (n, r) with K - GG' positive semi-definite, its pivots, and the remainder's weighted trace.
+    """Factor G (n x r) with K - GG' positive semi-definite, its pivots, and the remainder's weighted trace.
 
-    Pivots are the rows that are represented worst. They are taken in blocks, where a row that an earlier one of its
-    block already represents is left for later. `tolerance` is relative to the centred spectrum.
+    Pivots are the rows that are represented worst. They are taken in blocks, where a row that an earlier one
+    of its block already represents is left for later. `tolerance` is relative to the centred spectrum.
     """
     n, total = source.n_rows, weight.sum()
     diagonal = source.diagonal().astype(float)
@@ -172,7 +172,7 @@ def pivoted_cholesky(source, weight, tolerance, max_rank):
 
 
 def _block_pivots(A, noise):
-    """Greedy pivots of a small matrix as long as they are a fair share of the first, and their Cholesky factor."""
+    """Greedy pivots of a small matrix while they are a fair share of the first, and their Cholesky factor."""
     A = A.copy()
     order, rest = [], A.diagonal().copy()
     L = np.zeros_like(A)
@@ -194,7 +194,7 @@ def _grown(G, width):
 
 
 def _inverse_root(W):
-    """T with T'WT = I on the range of W, whether it is tame enough to be applied to sums, and the negative share."""
+    """T with T'WT = I on the range of W, whether it may be applied to sums, and W's negative share."""
     try:
         L = linalg.cholesky(W, lower=True, check_finite=False)
         pivots = L.diagonal() ** 2
@@ -238,7 +238,7 @@ def _scatter_of_factor(factor, mean, weight):
 
 
 def _signs(features):
-    """What makes the largest feature of each component positive: the first of them, so that ties do not flip."""
+    """What makes the largest feature of each component positive: the first of them, against ties."""
     sizes = np.abs(features)
     rows = np.argmax(sizes >= (1 - 1e-6) * sizes.max(axis=0), axis=0)
     return np.where(features[rows, np.arange(features.shape[1])] < 0, -1.0, 1.0)

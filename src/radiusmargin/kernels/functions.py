@@ -1,7 +1,7 @@
 """Kernel functions as blocks of a kernel matrix: between two sets of rows, and the diagonal.
 
-The Gaussian and Laplacian kernels of dense rows come from a fused compiled loop (or from NumPy and scikit-learn where the
-core was not built); the others are a matrix product and a few passes over it.
+The Gaussian and Laplacian kernels of dense rows come from a fused compiled loop (or from NumPy and
+scikit-learn where the core was not built); the others are a matrix product and a few passes over it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _DIAGONAL_BLOCK = 64
 class KernelFunction:
     """A kernel with its parameters resolved to numbers.
 
-    Calling it on two matrices gives the matrix of kernel values between their rows; on one, the symmetric one.
+    Calling it on two matrices gives the matrix of kernel values between their rows; on one, the symmetric
+    one.
 
     Examples
     --------
@@ -98,8 +99,8 @@ class KernelFunction:
         K = np.asarray(K, dtype=float)
         if K.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
-                f"a callable kernel must return an array of shape (n_X, n_Y) = {(X.shape[0], Y.shape[0])} for two "
-                f"matrices of rows, got {K.shape}."
+                "a callable kernel must return an array of shape (n_X, n_Y) = "
+                f"{(X.shape[0], Y.shape[0])} for two matrices of rows, got {K.shape}."
             )
         if not np.isfinite(K).all():
             raise ValueError("the callable kernel returned values that are not finite.")
@@ -107,7 +108,7 @@ class KernelFunction:
 
 
 def resolve_gamma(gamma, X, weight):
-    """The number behind "scale" (1 / (d var(X)), as in `SVC`, with the variance over the weights), "auto" or itself."""
+    """The number behind "scale" (as in `SVC`, with the variance over the weights), "auto", or itself."""
     if isinstance(gamma, str) and gamma == "auto":
         return 1.0 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":

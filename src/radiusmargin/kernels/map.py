@@ -1,25 +1,25 @@
-"""`KernelMap`: an explicit, centred feature map of a kernel, with the engine that suits the size of the data."""
+"""`KernelMap`: an explicit, centred feature map of a kernel, with the engine that suits the data."""
 
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._validation import check_kernel_matrix, check_parameters, check_weights
 from .engines import Truncation, cholesky, exact, landmarks
-from .functions import KERNELS, KernelFunction, resolve_gamma
+from .functions import KernelFunction, resolve_gamma
 from .source import FunctionSource, MatrixSource
 
-ENGINES = ("auto", "exact", "cholesky", "landmarks")
 EXACT_ROWS = 500  # up to here the eigendecomposition takes some tens of milliseconds
 EXACT_FRACTION_ROWS = 2000  # and up to here it is worth its price where a fraction of the spectrum is asked for
-DEFAULT_COMPONENTS = 100  # of the default, from EXACT_ROWS on: as accurate as SVC and faster (benchmarks/kernels.py)
-DEFAULT_BUDGET = 200_000  # entries of the features that the default may have where that allows more components
+DEFAULT_COMPONENTS = 80  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
+DEFAULT_BUDGET = 150_000  # entries of the features that the default may have where that allows more components
 OVERSAMPLING = 2  # landmarks per component: the leading half of their span is what kernel PCA would have found
 DROPPED_WHITENED = 0.01  # share of the spectrum that the default drops at whitening 1
 LOW_RANK = 1e-3  # share of a row that half of the landmarks leave unexplained, below which Cholesky goes further
@@ -30,39 +30,42 @@ _BLOCK_ENTRIES = 4_000_000  # kernel values held at a time by transform
 class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Centred kernel PCA features: ``f_ik = sqrt(lambda_k) u_ik`` of the centred kernel matrix ``HKH``.
 
-    A linear model on these features is the kernel model. Rows that were not seen are mapped by centring their kernel
-    values with the training means; training rows get exactly their features.
+    A linear model on these features is the kernel model. Rows that were not seen are mapped by centring their
+    kernel values with the training means; training rows get exactly their features.
 
     Parameters
     ----------
     kernel : str or callable, default="rbf"
-        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", "precomputed" (X is then the kernel matrix, of shape
-        (n_samples, n_samples) in `fit` and (n_rows, n_samples) in `transform`), or a function of two matrices of rows
-        that returns the matrix of their kernel values, as in `SVC`.
+        "linear", "rbf", "poly", "sigmoid", "laplacian", "cosine", "precomputed" (X is then the kernel matrix,
+        of shape (n_samples, n_samples) in `fit` and (n_rows, n_samples) in `transform`), or a function of two
+        matrices of rows that returns the matrix of their kernel values, as in `SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in `SVC`: "scale" is ``1 / (n_features * X.var())``, "auto" ``1 / n_features``. For "rbf" and "laplacian"
-        (``exp(-gamma |x - y|_1)``), "poly" and "sigmoid".
+        As in `SVC`: "scale" is ``1 / (n_features * X.var())``, "auto" ``1 / n_features``. For "rbf" and
+        "laplacian" (``exp(-gamma |x - y|_1)``), "poly" and "sigmoid".
     degree : int, default=3
         Of "poly".
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     n_components : int, float or None, default=None
         A number of components; a fraction in (0, 1] of the spectrum; or the default, which drops the share
-        ``tol^(1 - whitening) 0.01^whitening`` of the spectrum, hence practically nothing at whitening 0 and 1 % at 1. From
-        500 rows on the default is also capped at ``max(100, 200000 / n_samples)`` components (more only for a
-        kernel of a finite rank up to 200, such as "linear"): `explained_` says what that left. Components without spread are
-        never kept.
+        ``tol^(1 - whitening) 0.01^whitening`` of the spectrum, hence practically nothing at whitening 0 and 1
+        % at 1. From 500 rows on the default is also capped at ``max(80, 150000 / n_samples)`` components, so
+        that a fit is not slower than that of `SVC` (more only for a kernel of a small finite rank, such as
+        "linear"): `explained_` says what that kept, and a difficult task, or a large C, deserves more.
+        Components without spread are never kept.
     engine : {"auto", "exact", "cholesky", "landmarks"}, default="auto"
         "exact": eigendecomposition of the n x n matrix. "cholesky": pivoted incomplete Cholesky, never n x n,
-        which stops at a tolerance. "landmarks": Nystroem approximation on random rows. "auto" takes the first up to 500 rows
-        (2000 for a fraction, or if a quarter of all components is asked for), the second for a fraction or where the
-        spectrum ends early enough to be exhausted, else the third.
+        which stops at a tolerance. "landmarks": Nystroem approximation on random rows. "auto" takes the first
+        up to 500 rows (2000 for a fraction, or if a quarter of all components is asked for), the second for a
+        fraction or where the spectrum ends early enough to be exhausted, else the third.
     n_landmarks : int or None, default=None
-        Rows that "landmarks" draws and pivots that "cholesky" may take; by default twice the number of components.
+        Rows that "landmarks" draws and pivots that "cholesky" may take; by default twice the number of
+        components.
     tol : float, default=1e-10
         Share of the spectrum that the default may drop at whitening 0.
     whitening : float in [0, 1], default=0.0
-        What the features are for: only the default number of components depends on it. A model that whitens needs fewer.
+        What the features are for: only the default number of components depends on it. A model that whitens
+        needs fewer.
     kernel_params : dict or None, default=None
         Keyword arguments of a callable kernel.
     random_state : int, RandomState or None, default=None
@@ -85,9 +88,10 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Notes
     -----
-    A kernel that is not positive semi-definite (often "sigmoid", or a precomputed similarity) gets a warning, and its
-    negative eigenvalues are dropped: the features are those of its positive part. Memory is O(n_samples n_landmarks), except
-    for the exact engine. Sample weights count as repeated rows in the means, in the scatter and in "scale".
+    A kernel that is not positive semi-definite (often "sigmoid", or a precomputed similarity) gets a warning,
+    and its negative eigenvalues are dropped: the features are those of its positive part. Memory is
+    O(n_samples n_landmarks), except for the exact engine. Sample weights count as repeated rows in the means,
+    in the scatter and in "scale".
 
     Examples
     --------
@@ -99,12 +103,12 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> F.shape, bool(np.allclose(F.T @ F, np.diag(map.eigenvalues_)))
     ((50, 49), True)
     >>> KernelMap("rbf", gamma=0.2, n_components=0.9).fit(X).n_components_
-    11
+    8
     """
 
     def __init__(
-        self, kernel="rbf", *, gamma="scale", degree=3, coef0=0.0, n_components=None, engine="auto", n_landmarks=None,
-        tol=1e-10, whitening=0.0, kernel_params=None, random_state=None,
+        self, kernel="rbf", *, gamma="scale", degree=3, coef0=0.0, n_components=None, engine="auto",
+        n_landmarks=None, tol=1e-10, whitening=0.0, kernel_params=None, random_state=None,
     ):  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
@@ -145,19 +149,19 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
-    # -- fitting ------------------------------------------------------------------------------------------------
+    # -- fitting ----------------------------------------------------------------------------------------
 
     def _fit(self, X, sample_weight):
-        self._check_parameters()
+        check_parameters(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        weight = _check_weights(sample_weight, X.shape[0])
+        weight = check_weights(sample_weight, X.shape[0])
         rows = np.flatnonzero(weight)
         source = self._make_source(X, weight, rows)
         n = source.n_rows
         if isinstance(self.n_components, Integral) and self.n_components > n - 1:
             raise ValueError(
-                f"n_components must be at most n_samples - 1 = {n - 1} (the rank of a centred kernel matrix), got "
-                f"{self.n_components}."
+                f"n_components must be at most n_samples - 1 = {n - 1} (the rank once centred), "
+                f"got {self.n_components}."
             )
         expansion = self._expand(source, weight[rows])
         self._keep(expansion, X, rows, float(weight[rows] @ source.diagonal()))
@@ -166,7 +170,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _make_source(self, X, weight, rows):
         """Kernel values of the rows with a weight."""
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            K = _check_kernel_matrix(X)
+            K = check_kernel_matrix(X)
             self.gamma_, self._function = None, None
             return MatrixSource(K if len(rows) == len(K) else K[np.ix_(rows, rows)])
         self.gamma_ = resolve_gamma(self.gamma, X, weight)
@@ -227,21 +231,21 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._landmark_rows = None if self._function is None else X[self.landmarks_]
         if expansion.negative > INDEFINITE:
             warnings.warn(
-                f"the kernel is not positive semi-definite ({expansion.negative:.2g} of its spectrum is negative): the "
-                "negative part is dropped.",
+                f"the kernel is not positive semi-definite ({expansion.negative:.2g} of the spectrum): "
+                "the negative part is dropped.",
                 UserWarning,
                 stacklevel=4,
             )
         fraction = None if isinstance(self.n_components, Integral) else self.n_components
         if fraction is not None and self.explained_ < fraction - 1e-8:
             warnings.warn(
-                f"n_components={fraction:g} of the spectrum was not reached: {self.n_components_} components of engine "
-                f"{self.engine_!r} hold at least {self.explained_:.3g}. Increase n_landmarks or choose another engine.",
+                f"n_components={fraction:g} of the spectrum was not reached: {self.n_components_} components hold "
+                f"at least {self.explained_:.3g} (engine {self.engine_!r}). Increase n_landmarks.",
                 UserWarning,
                 stacklevel=4,
             )
 
-    # -- mapping ------------------------------------------------------------------------------------------------
+    # -- mapping ----------------------------------------------------------------------------------------
 
     def _map(self, X):
         """Features in blocks of rows, so that no more kernel values than needed exist at a time."""
@@ -260,65 +264,12 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return X[:, self.landmarks_]
         return self._function(X, self._landmark_rows)
 
-    # -- parameters ---------------------------------------------------------------------------------------------
-
-    def _check_parameters(self):
-        if not callable(self.kernel) and self.kernel not in KERNELS:
-            raise ValueError(f"kernel must be one of {', '.join(map(repr, KERNELS))} or a callable, got {self.kernel!r}.")
-        if self.engine not in ENGINES:
-            raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, got {self.engine!r}.")
-        if isinstance(self.kernel, str) and self.kernel == "poly":
-            _check_integer("degree", self.degree)
-        if self.n_landmarks is not None:
-            _check_integer("n_landmarks", self.n_landmarks)
-        if isinstance(self.n_components, Integral) and not isinstance(self.n_components, bool):
-            _check_integer("n_components", self.n_components)
-        elif self.n_components is not None and not (_is_number(self.n_components) and 0 < self.n_components <= 1):
-            raise ValueError(
-                f"n_components must be a positive integer, a fraction in (0, 1] or None, got {self.n_components!r}."
-            )
-        if not (_is_number(self.tol) and 0 < self.tol < 1):
-            raise ValueError(f"tol must be a number in (0, 1), got {self.tol!r}.")
-        if not (_is_number(self.whitening) and 0 <= self.whitening <= 1):
-            raise ValueError(f"whitening must be a number in [0, 1], got {self.whitening!r}.")
-        if not (_is_number(self.coef0) and np.isfinite(self.coef0)):
-            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}.")
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def _is_number(value):
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _check_integer(name, value):
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
-
-
-def _check_weights(sample_weight, n):
-    if sample_weight is None:
-        return np.ones(n)
-    weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weight.shape != (n,):
-        raise ValueError(f"sample_weight must have shape ({n},), got {weight.shape}.")
-    if (weight < 0).any() or np.count_nonzero(weight) < 2:
-        raise ValueError("sample_weight must not be negative, and positive for at least two rows.")
-    return weight
-
-
-def _check_kernel_matrix(K):
-    K = K.toarray() if sparse.issparse(K) else K
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(f"a precomputed kernel must be a square matrix in fit, got shape {K.shape}.")
-    if np.abs(K - K.T).max() > 1e-8 * np.abs(K).max():
-        raise ValueError("a precomputed kernel must be symmetric in fit.")
-    return K
 
 
 def _draw(n, count, weight, random_state):

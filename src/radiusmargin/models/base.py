@@ -8,7 +8,13 @@ from numbers import Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -53,8 +59,9 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         try:
             self._solve(features, columns, weight, y)
         finally:
-            del self._callback_context
+            del self._callback_context, self._kept_rows
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        self._warn_unless_converged()
         return self
 
     def decision_function(self, X):
@@ -103,15 +110,17 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         self.coef_ = coef
         self.intercept_ = np.asarray(intercept, dtype=float)
         self.objective_ = float(sum(r.objective for r in results))
-        self.dual_objective_ = float(sum(r.dual_objective for r in results))
+        self.dual_objective_ = min(float(sum(r.dual_objective for r in results)), self.objective_)
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
         self.n_iter_ = max(1, int(sum(r.n_iter for r in results)))
+
+    def _warn_unless_converged(self):
         if self.dual_gap_ > self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative gap of {self.dual_gap_:.2g} (tol={self.tol:g}) after "
                 f"{self.n_iter_} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def _check_training_data(self, X, y, sample_weight):
@@ -122,8 +131,9 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         if not weight.any():
             raise ValueError("sample_weight must not be zero for every sample.")
         # A row of weight zero is a row left out: also of the classes.
+        self._kept_rows = np.flatnonzero(weight)
         if not weight.all():
-            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+            X, y, weight = X[self._kept_rows], y[self._kept_rows], weight[self._kept_rows]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -248,8 +258,8 @@ def check_choice(name, value, choices):
 
 
 def check_number(name, value, low, high=np.inf, *, low_allowed=True, high_allowed=False):
-    """A finite real number in an interval, or a ValueError that names parameter, value and range."""
-    ok = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)
+    """A real number in an interval, or a ValueError that names parameter, value and range."""
+    ok = isinstance(value, Real) and not isinstance(value, bool)
     ok = ok and (value >= low if low_allowed else value > low) and (value <= high if high_allowed else value < high)
     if not ok:
         left, right = "[" if low_allowed else "(", "]" if high_allowed else ")"

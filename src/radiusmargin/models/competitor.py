@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from .base import MarginClassifier, check_common
 
 
@@ -54,16 +52,9 @@ class ConicClassifier(Competitor):
 
     def _solve(self, X, columns, weight, y):
         self._learn(super()._solve(X, columns, weight, y))
-        del self._kept_rows
 
     def _learn(self, results):
         """Keep what was learnt beside the separators."""
-
-    def _check_training_data(self, X, y, sample_weight):
-        checked = super()._check_training_data(X, y, sample_weight)
-        weight = np.ones(len(checked[1])) if sample_weight is None else np.asarray(sample_weight)
-        self._kept_rows = np.flatnonzero(weight) if weight.ndim else np.arange(len(checked[1]))
-        return checked
 
     def _user_rows(self, index):
         """Rows of the X that was given to `fit`, from those of positive weight, which the solvers see."""

@@ -44,9 +44,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
         1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b))    subject to    tr(MT) <= n
 
-    where T is the scatter of the (standardised) features, tempered by `whitening`. No scaling of the features is needed:
-    the decision function does not change when features are shifted or rescaled, nor, with ``whitening=1``, under any
-    invertible linear map.
+    where T is the scatter of the (standardised) features, tempered by `whitening`. No scaling of the features is
+    needed: the decision function does not change when features are shifted or rescaled, nor, with ``whitening=1``,
+    under any invertible linear map.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         With more than two classes: a metric per class (one-vs-rest), or one metric for all, which makes `coef_` of
         low rank.
     kernel : str, callable or transformer, default="linear"
-        Any kernel of `KernelMap`; the model is then linear in the features of that map. A transformer (such as a `KernelMap` with
-        options of its own) is used in place of one.
+        Any kernel of `KernelMap`; the model is then linear in the features of that map. A transformer (such as a
+        `KernelMap` with options of its own) is used in place of one.
     gamma, degree, coef0, n_components
-        Parameters of the kernel map. With a kernel the number of components is a real parameter at a whitening near 1: if
-        all are kept, every labelling is fitted exactly, whatever the kernel, and a warning says so.
+        Parameters of the kernel map. With a kernel the number of components is a real parameter at a whitening near 1:
+        if all are kept, every labelling is fitted exactly, whatever the kernel, and a warning says so.
     solver : {"exact", "alternating", "projected-gradient"}, default="exact"
         "alternating" takes turns between M in closed form and the separator; "projected-gradient" is Algorithm 1 of the
         paper, which stops short of the optimum: `dual_gap_` says by how much.
@@ -101,14 +101,14 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         Radius of the enclosing ball of the data and margin ``1 / |v|`` of the separator, in the learned metric.
     n_iter_ : int
     history_ : list of dict
-        Objective, dual objective and gap of each round, one list after the other for the classes. Only with ``verbose`` or
-        a solver other than "exact".
+        Objective, dual objective and gap of each round, one list after the other for the classes. Only with ``verbose``
+        or a solver other than "exact".
 
     Notes
     -----
     Rank-deficient data (fewer rows than features, collinear or constant features) are solved in the range of the
-    scatter. Sparse input stays sparse where the scatter has full rank; else, and with a kernel, the rows are projected to dense ones
-    of that rank.
+    scatter. Sparse input stays sparse where the scatter has full rank; else, and with a kernel, the rows are projected
+    to dense ones of that rank.
 
     Examples
     --------
@@ -198,7 +198,10 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self._remember(batch.alpha[:, 0])
         # M is rank one for every class, so that the enclosing ball is an interval: half the range of the scores.
         squares = np.einsum("kd,kd->k", coef * T if T.ndim == 1 else coef @ T, coef)
-        metrics = [np.outer(w, w) * (space.total / s) if s > 0 else np.zeros((len(w),) * 2) for w, s in zip(coef, squares, strict=True)]
+        metrics = [
+            np.outer(w, w) * (space.total / s) if s > 0 else np.zeros((len(w),) * 2)
+            for w, s in zip(coef, squares, strict=True)
+        ]
         self.components_ = metric_root(np.mean(metrics, axis=0))
         lengths = np.sqrt(squares / space.total)
         scores = np.asarray(X @ coef.T)

@@ -83,12 +83,8 @@ WU = (
     "relaxation, 2015"
 )
 CORTES = "C. Cortes, V. Vapnik, Support-vector networks, Machine Learning 20, 1995"
-ZAFEIRIOU = (
-    "S. Zafeiriou, A. Tefas, I. Pitas, Minimum class variance support vector machines, IEEE TIP 16, 2007"
-)
-SHIVASWAMY = (
-    "P. Shivaswamy, T. Jebara, Maximum relative margin and data-dependent regularization, JMLR 11, 2010"
-)
+ZAFEIRIOU = "S. Zafeiriou, A. Tefas, I. Pitas, Minimum class variance support vector machines, IEEE TIP 16, 2007"
+SHIVASWAMY = "P. Shivaswamy, T. Jebara, Maximum relative margin and data-dependent regularization, JMLR 11, 2010"
 DO = "H. Do, A. Kalousis, Convex formulations of radius-margin based support vector machines, ICML 2013"
 DO_MR = (
     "H. Do, A. Kalousis, M. Hilario, Feature weighting using margin and radius based error bound "

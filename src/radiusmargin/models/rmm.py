@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..solvers.relative_margin import rmm
 from .base import check_number
 from .competitor import ConicClassifier
@@ -64,8 +62,7 @@ class RMM(ConicClassifier):
 
     def _check_parameters(self):
         super()._check_parameters()
-        if not (isinstance(self.B, float) and np.isposinf(self.B)):
-            check_number("B", self.B, 1)
+        check_number("B", self.B, 1, high_allowed=True)
 
     def _learn(self, results):
         self.bound_active_ = [self._user_rows(result.bound_active) for result in results]

@@ -13,14 +13,14 @@ from .base import check_weights
 class SemiWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Scale the principal directions by the fourth root of their variances, half-way to whitening.
 
-    ``z = R^{-1/4} D^{-1/2} (x - mean)`` with D the variances and R the correlations of the features: the metric ``M ~ S^{-1/2}``
-    of the paper's Theorem 4. A linear SVM on z is ``FSVM(whitening=0.5)`` with the same C.
+    ``z = R^{-1/4} D^{-1/2} (x - mean)`` with D the variances and R the correlations of the features: the metric ``M ~
+    S^{-1/2}`` of the paper's Theorem 4. A linear SVM on z is ``FSVM(whitening=0.5)`` with the same C.
 
     Parameters
     ----------
     standardise : bool, default=True
-        False takes the covariance in place of R, in the units of the data, as the paper does; the result then depends on
-        those units.
+        False takes the covariance in place of R, in the units of the data, as the paper does; the result then depends
+        on those units.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class SemiWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     Notes
     -----
-    The scale that the paper prints for its initial metric is inverted (errata E9 and E10); a scale only rescales C, so none is
-    applied here. See `radiusmargin.geometry.semi_whitening` for the corrected one.
+    The scale that the paper prints for its initial metric is inverted (errata E9 and E10); a scale only rescales C, so
+    none is applied here. See `radiusmargin.geometry.semi_whitening` for the corrected one.
 
     Examples
     --------

@@ -73,9 +73,7 @@ class SigmaSVM(MetricTransformerMixin, SVM):
     def _solve(self, X, columns, weight, y):
         space = _Space.of(X, weight, float(self.D))
         results = [self._one_column(space, column, weight, k) for k, column in enumerate(columns)]
-        coef, intercept = space.lift(
-            np.array([r.coef for r in results]), np.array([r.intercept for r in results])
-        )
+        coef, intercept = space.lift(np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
         self.components_ = metric_root(space.metric())
         self._keep(results, coef, intercept)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
-from ..solvers import ConvergenceWarning, hinge_svm
+from ..solvers.hinge import quiet_path
 from .competitor import Competitor
 
 
@@ -48,9 +46,7 @@ class SVM(Competitor):
         return self._solve_hinge(X, y, weight)
 
     def _solve_hinge(self, X, y, weight, regularizer=None):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the classifier warns once, over all classes
-            return hinge_svm(
-                X, y, float(self.C), regularizer, weight, fit_intercept=bool(self.fit_intercept),
-                tol=self.tol, max_iter=int(self.max_iter),
-            )  # fmt: skip
+        return quiet_path(
+            X, y, [float(self.C)], regularizer, weight, fit_intercept=bool(self.fit_intercept), tol=self.tol,
+            max_iter=int(self.max_iter),
+        )[0]  # fmt: skip

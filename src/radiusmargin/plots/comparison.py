@@ -1,7 +1,7 @@
 """Figures of a comparison: accuracies, ranks, times, radius and margin, spectra, curves.
 
-Every function takes a :class:`radiusmargin.experiments.Summary` and returns a Matplotlib ``Figure`` without pyplot, so
-that it can be called from any thread.
+Every function takes a :class:`radiusmargin.experiments.Summary` and returns a Matplotlib ``Figure`` without
+pyplot, so that it can be called from any thread.
 """
 
 from __future__ import annotations
@@ -85,14 +85,30 @@ def _accuracy_panel(ax, summary, dataset, places, look):
     for place, key in zip(places, summary.models, strict=True):
         entry = summary.entry(dataset, key)
         if not entry.values:
-            ax.text(0.5, place, "failed", transform=ax.get_yaxis_transform(), ha="center", va="center", fontsize=8, color=MUTED)
+            ax.text(
+                0.5,
+                place,
+                "failed",
+                transform=ax.get_yaxis_transform(),
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=MUTED,
+            )
             continue
         mean = 100 * entry.mean
         error = 196 * entry.standard_error if np.isfinite(entry.standard_error) else 0.0
         ax.errorbar(
-            mean, place, xerr=[[min(error, mean)], [min(error, 100 - mean)]], fmt=look[key]["marker"], color=look[key]["color"], ms=5, lw=1.4,
-            mec="white", mew=0.4,
-        )  # fmt: skip
+            mean,
+            place,
+            xerr=[[min(error, mean)], [min(error, 100 - mean)]],
+            fmt=look[key]["marker"],
+            color=look[key]["color"],
+            ms=5,
+            lw=1.4,
+            mec="white",
+            mew=0.4,
+        )
     ax.grid(axis="x", color=GRID, lw=0.7)
     ax.set_ylim(-0.7, len(places) - 0.3)
     ax.xaxis.set_major_locator(_few_ticks())
@@ -124,8 +140,14 @@ def plot_critical_difference(summary) -> Figure | None:
         ax.vlines(rank, 0, 0.09, color=INK, lw=1)
         ax.text(rank, 0.15, str(rank), ha="center", va="bottom", fontsize=8.5, color=INK)
     ax.hlines(0.72, 1, 1 + summary.critical_difference, color=INK, lw=2)
-    ax.text(1 + summary.critical_difference + 0.08, 0.72, f"critical difference {summary.critical_difference:.2f}",
-            va="center", fontsize=8.5, color=INK)  # fmt: skip
+    ax.text(
+        1 + summary.critical_difference + 0.08,
+        0.72,
+        f"critical difference {summary.critical_difference:.2f}",
+        va="center",
+        fontsize=8.5,
+        color=INK,
+    )
     for number, group in enumerate(bars):
         ends = [summary.ranks[key] for key in group]
         ax.hlines(-0.16 - 0.14 * number, min(ends) - 0.04, max(ends) + 0.04, color=COLOURS[0], lw=3.2)
@@ -144,16 +166,31 @@ def _rank_labels(ax, summary, keys, half, top):
         end = 1 - inset if on_left else len(keys) + inset
         ax.plot([summary.ranks[key], summary.ranks[key], end], [0, y, y], color=MUTED, lw=0.8, clip_on=False)
         weight = "bold" if key == summary.baseline else "normal"
-        text = f"{summary.names[key]}  {summary.ranks[key]:.2f}" if on_left else f"{summary.ranks[key]:.2f}  {summary.names[key]}"
-        ax.text(end + (-inset / 3 if on_left else inset / 3), y, text, ha="right" if on_left else "left", va="center",
-                fontsize=9, color=INK, fontweight=weight)  # fmt: skip
+        text = (
+            f"{summary.names[key]}  {summary.ranks[key]:.2f}"
+            if on_left
+            else f"{summary.ranks[key]:.2f}  {summary.names[key]}"
+        )
+        ax.text(
+            end + (-inset / 3 if on_left else inset / 3),
+            y,
+            text,
+            ha="right" if on_left else "left",
+            va="center",
+            fontsize=9,
+            color=INK,
+            fontweight=weight,
+        )
 
 
 def plot_time(summary) -> Figure:
     """Median seconds of choosing the hyper-parameters and of one fit, over all cells."""
     figure, ax = _axes(9.6, 0.8 + 0.26 * len(summary.models))
     places = np.arange(len(summary.models))[::-1]
-    kinds = (("fit_seconds", COLOURS[0], "one fit"), ("tune_seconds", COLOURS[4], "choosing hyper-parameters"))
+    kinds = (
+        ("fit_seconds", COLOURS[0], "one fit"),
+        ("tune_seconds", COLOURS[4], "choosing hyper-parameters"),
+    )
     for name, colour, label in kinds:
         values = [_typical(summary, key, name) for key in summary.models]
         if np.isfinite(values).any():
@@ -182,7 +219,7 @@ def _seconds(value) -> str:
 
 
 def plot_radius_margin(summary) -> Figure | None:
-    """Squared radius over squared margin before and after the learned transformation, on the first split of every set."""
+    """Squared radius over squared margin before and after the transformation, on the first splits."""
     rows = _portraits(summary, "before")
     if not rows:
         return None
@@ -194,7 +231,12 @@ def plot_radius_margin(summary) -> Figure | None:
         before = portrait["before"]["ratio"]
         if "after" in portrait:
             after = portrait["after"]["ratio"]
-            ax.annotate("", (after, place), (before, place), arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.6})
+            ax.annotate(
+                "",
+                (after, place),
+                (before, place),
+                arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.6},
+            )
             ax.scatter(after, place, s=24, color=colour, zorder=3)
         ax.scatter(before, place, s=24, facecolor="white", edgecolor=colour, zorder=2.5)
     for ax in panels.values():
@@ -204,13 +246,19 @@ def plot_radius_margin(summary) -> Figure | None:
         ax.set_yticks(range(len(models)), [summary.names[key] for key in reversed(models)])
     hollow = ax.scatter([], [], s=24, facecolor="white", edgecolor=INK)
     solid = ax.scatter([], [], s=24, color=INK)
-    figure.legend([hollow, solid], ["as the features are", "after the learned transformation"], frameon=False, fontsize=9,
-                  loc="outside upper left", ncols=2)  # fmt: skip
+    figure.legend(
+        [hollow, solid],
+        ["as the features are", "after the learned transformation"],
+        frameon=False,
+        fontsize=9,
+        loc="outside upper left",
+        ncols=2,
+    )
     return figure
 
 
 def plot_spectrum(summary) -> Figure | None:
-    """Eigenvalues of the learned metrics beside those of the data, largest first, on the first split of every set."""
+    """Eigenvalues of the learned metrics and of the data, largest first, on the first split of every set."""
     rows = _portraits(summary, "spectrum")
     if not rows:
         return None
@@ -219,7 +267,9 @@ def plot_spectrum(summary) -> Figure | None:
     handles = {}
     for dataset, key, portrait in rows:
         ax = panels[dataset]
-        handles["data (correlations)"] = _spectrum_line(ax, portrait["data_spectrum"], color=MUTED, marker="", ls=(0, (3, 2)))
+        handles["data (correlations)"] = _spectrum_line(
+            ax, portrait["data_spectrum"], color=MUTED, marker="", ls=(0, (3, 2))
+        )
         handles[summary.names[key]] = _spectrum_line(ax, portrait["spectrum"], **look[key])
     for ax in panels.values():
         ax.set_yscale("log")
@@ -270,7 +320,15 @@ def plot_dimensions(records, names) -> Figure:
         sizes = sorted(points)
         mean, error = zip(*(_mean_error(points[k]) for k in sizes), strict=True) if sizes else ((), ())
         panels[dataset].errorbar(
-            sizes, mean, yerr=error, color=COLOURS[number], marker=MARKERS[number], ms=5, lw=1.4, capsize=2, label=names[key]
+            sizes,
+            mean,
+            yerr=error,
+            color=COLOURS[number],
+            marker=MARKERS[number],
+            ms=5,
+            lw=1.4,
+            capsize=2,
+            label=names[key],
         )
     for ax in panels.values():
         ax.set_xscale("log")

@@ -1,4 +1,5 @@
-"""What a model learned, drawn: margin and enclosing ball before and after, the spectrum of M, the way to the optimum."""
+"""What a model learned, drawn: margin and enclosing ball before and after, the spectrum of M, the way to the optimum.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from ._matplotlib import pyplot
 class MarginDisplay:
     """Data, separator, margin and minimum enclosing ball in the plane, before and after the transformation.
 
-    The plane is spanned by the separator's normal and the direction of largest variance perpendicular to it, so that the
-    separator and its margin appear at their true distance; the ball's shadow is a circle of its true radius.
+    The plane is spanned by the separator's normal and the direction of largest variance perpendicular to it, so that
+    the separator and its margin appear at their true distance; the ball's shadow is a circle of its true radius.
     """
 
     def __init__(self, views):

@@ -1,4 +1,6 @@
-"""Choosing the hyper-parameters: regularisation paths, cross-validation in batched calls, and criteria without refitting."""
+"""Choosing the hyper-parameters: regularisation paths, cross-validation in batched calls, and criteria without
+refitting.
+"""
 
 from .criteria import radius_margin_bound, span_loo
 from .cv import FSVMCV

@@ -2,8 +2,10 @@
 
 References
 ----------
-.. [1] V. Vapnik and O. Chapelle, "Bounds on error expectation for support vector machines", Neural Computation 12 (2000).
-.. [2] K.-M. Chung et al., "Radius margin bounds for support vector machines with the RBF kernel", Neural Computation 15 (2003).
+.. [1] V. Vapnik and O. Chapelle, "Bounds on error expectation for support vector machines", Neural Computation 12
+(2000).
+.. [2] K.-M. Chung et al., "Radius margin bounds for support vector machines with the RBF kernel", Neural Computation 15
+(2003).
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from scipy import linalg
 def span_loo(X, y, coef, intercept, alpha, c, regularizer=None, fit_intercept=True):
     """Leave-one-out decision values ``y_i f_{-i}(x_i)`` of a hinge solution, approximately and without refitting.
 
-    The span rule [1]_: leaving row p out lowers its margin by ``alpha_p S_p^2``, with S_p the distance of x_p to the span of the
-    other rows that sit exactly on the margin. Exact as long as no other row leaves or joins the margin.
+    The span rule [1]_: leaving row p out lowers its margin by ``alpha_p S_p^2``, with S_p the distance of x_p to the
+    span of the other rows that sit exactly on the margin. Exact as long as no other row leaves or joins the margin.
 
     Parameters
     ----------

@@ -28,8 +28,9 @@ EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edg
 class FSVMCV(MarginClassifier):
     """`FSVM` that chooses C and the strength of whitening by itself.
 
-    All folds, classes, exponents and values of C are solved in batched compiled calls. The near-best members are averaged
-    (``combine="average"``) or the best one is taken (``combine="best"``). No scaling of the features is needed.
+    All folds, classes, exponents and values of C are solved in batched compiled calls. The near-best members are
+    averaged (``combine="average"``) or the best one is taken (``combine="best"``). No scaling of the features is
+    needed.
 
     Parameters
     ----------
@@ -42,14 +43,14 @@ class FSVMCV(MarginClassifier):
         Further grids; see `FSVM`. A kernel map is computed once per fold and gamma.
     combine : {"average", "best"}, default="average"
         Average the members whose score is within `band` standard errors of the best, each divided by the root mean
-        square of its decision values; for a linear model the average is again one linear model. Or pick the best; equals go to less
-        whitening, then to smaller C.
+        square of its decision values; for a linear model the average is again one linear model. Or pick the best;
+        equals go to less whitening, then to smaller C.
     band : float, default=0.5
     kernel, degree, coef0
         As in `FSVM`.
     criterion : {"cv", "loo", "radius-margin"}, default="cv"
-        Score by cross-validation; by the span rule's approximate leave-one-out; or by the radius-margin bound. The latter two
-        need one fit per member, not one per fold.
+        Score by cross-validation; by the span rule's approximate leave-one-out; or by the radius-margin bound. The
+        latter two need one fit per member, not one per fold.
     cv : int, splitter or iterable, default=5
     n_repeats : int, default=1
         Repeats of the folds with other shuffles, for an integer `cv`.
@@ -72,7 +73,8 @@ class FSVMCV(MarginClassifier):
     Attributes
     ----------
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
-        As in `FSVM`; with ``combine="average"`` the objectives are sums over the members. `coef_` exists for linear models.
+        As in `FSVM`; with ``combine="average"`` the objectives are sums over the members. `coef_` exists for linear
+        models.
     C_, best_params_, best_score_
         Of the best member.
     best_estimator_ : FSVM
@@ -140,8 +142,7 @@ class FSVMCV(MarginClassifier):
         """
         self._check_parameters()
         X, codes, weight = self._check_training_data(X, y, sample_weight)
-        given = np.ones(len(codes)) if sample_weight is None or isinstance(sample_weight, Real) else np.asarray(sample_weight)
-        splits = self._splits(codes, np.flatnonzero(given), len(given))
+        splits = self._splits(codes, self.__dict__.pop("_kept_rows"), sample_weight)
         scores = Scores(len(splits))
         try:
             self._search(X, codes, weight, splits, scores)
@@ -194,7 +195,15 @@ class FSVMCV(MarginClassifier):
                             standardise=self._is_linear,
                         )  # fmt: skip
                     key = {"scatter": scatter, "gamma": gamma, "n_components": self._size_name(size, kmap)}
-                    fold = _Fold(self, rows[:, :size], unseen[:, :size], codes[train], codes[test], weight[train], weight[test])
+                    fold = _Fold(
+                        self,
+                        rows[:, :size],
+                        unseen[:, :size],
+                        codes[train],
+                        codes[test],
+                        weight[train],
+                        weight[test],
+                    )
                     fold.score(space, Cs, key, i, scores)
         if self.verbose:
             print(file=sys.stderr)
@@ -234,18 +243,30 @@ class FSVMCV(MarginClassifier):
                     alpha = fit.batch.alpha[k, j]
                     loo.append(y * span_loo(X, y, w, b, alpha, C * weight, B, self.fit_intercept))
             if loo:
-                right = (loo[0] > 0) == (columns[0] > 0) if len(loo) == 1 else np.argmax(loo, 0) == np.argmax(columns, 0)
+                right = (
+                    (loo[0] > 0) == (columns[0] > 0) if len(loo) == 1 else np.argmax(loo, 0) == np.argmax(columns, 0)
+                )
                 values[j] = weight @ right / weight.sum()
         return values
 
     def _report(self, scores):
-        searched = ["C", "whitening", "scatter", "eta", *([] if self._is_linear else ["gamma", "n_components"])]
+        searched = [
+            "C",
+            "whitening",
+            "scatter",
+            "eta",
+            *([] if self._is_linear else ["gamma", "n_components"]),
+        ]
         self.cv_results_ = scores.results(searched)
         keys = [key for key in self.cv_results_ if key.startswith("split")]
         self.scores_ = np.column_stack([self.cv_results_[key] for key in keys])
         best = scores.best(self.one_standard_error)
         members, mean, _ = scores.summary()
-        self.C_, self.best_params_, self.best_score_ = best.C, best.params(searched), float(mean[members.index(best)])
+        self.C_, self.best_params_, self.best_score_ = (
+            best.C,
+            best.params(searched),
+            float(mean[members.index(best)]),
+        )
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
@@ -283,10 +304,16 @@ class FSVMCV(MarginClassifier):
             decision = np.asarray(rows @ coef.reshape(-1, coef.shape[-1]).T) + intercept.ravel()
             squares = weight @ decision**2 / weight.sum()
             sizes = np.sqrt(squares.reshape(len(group), -1).mean(axis=1)).clip(1e-300) * len(members)
-            self._parts.append((kmap, np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)))
+            self._parts.append(
+                (kmap, np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes))
+            )
             totals += values
         self.members_ = [m.params(self.best_params_) for m in members]
-        self.objective_, self.dual_objective_, self.n_iter_ = float(totals[0]), float(totals[1]), max(1, int(totals[2]))
+        self.objective_, self.dual_objective_, self.n_iter_ = (
+            float(totals[0]),
+            float(totals[1]),
+            max(1, int(totals[2])),
+        )
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
         self._expose()
 
@@ -317,16 +344,20 @@ class FSVMCV(MarginClassifier):
             self.coef_ = sum(part[1] for part in self._parts)
             self.intercept_ = sum(part[2] for part in self._parts)
 
-    # -- prediction -----------------------------------------------------------------------------------------------------
+    # -- prediction
+    # -----------------------------------------------------------------------------------------------------
 
     def decision_function(self, X):
         """Scores of the chosen member or of the average."""
         check_is_fitted(self, "_parts")
         X = super()._features(X)
-        scores = sum(np.asarray((X if kmap is None else kmap.transform(X)) @ coef.T) + b for kmap, coef, b in self._parts)
+        scores = sum(
+            np.asarray((X if kmap is None else kmap.transform(X)) @ coef.T) + b for kmap, coef, b in self._parts
+        )
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    # -- pieces -----------------------------------------------------------------------------------------------------------
+    # -- pieces
+    # -----------------------------------------------------------------------------------------------------------
 
     def _check_parameters(self):
         check_choice("combine", self.combine, ("average", "best"))
@@ -350,7 +381,7 @@ class FSVMCV(MarginClassifier):
         if self.criterion != "cv" and any(eta > 0 for eta in _listed(self.eta)):
             raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
 
-    def _splits(self, codes, kept, n_rows):
+    def _splits(self, codes, kept, sample_weight):
         """(train, test) numbers among the `kept` rows, those of positive weight."""
         if self.criterion != "cv":
             return [(np.arange(len(codes)), np.arange(len(codes)))]
@@ -359,9 +390,14 @@ class FSVMCV(MarginClassifier):
             if smallest < 2:
                 raise ValueError("Every class needs at least 2 samples for cross-validation, the smallest has 1.")
             splitter = RepeatedStratifiedKFold(
-                n_splits=int(min(self.cv, smallest)), n_repeats=int(self.n_repeats), random_state=self.random_state
+                n_splits=int(min(self.cv, smallest)),
+                n_repeats=int(self.n_repeats),
+                random_state=self.random_state,
             )
             return list(splitter.split(codes, codes))
+        n_rows = (
+            len(kept) if sample_weight is None or isinstance(sample_weight, Real) else len(np.asarray(sample_weight))
+        )
         if len(kept) == n_rows:
             return list(check_cv(self.cv, codes, classifier=True).split(codes, codes))
         # A splitter of the user's counts the rows that were passed in, those of weight zero too.
@@ -373,7 +409,8 @@ class FSVMCV(MarginClassifier):
         return [tuple(place[part][place[part] >= 0] for part in pair) for pair in found]
 
     def _initial_Cs(self, X, codes, weight):
-        """From where the separator stops being the difference of the class means, to where slack is nearly forbidden."""
+        """From where the separator stops being the difference of the class means, to where slack is nearly forbidden.
+        """
         if not isinstance(self.Cs, Integral):
             return np.unique(np.asarray(_listed(self.Cs), dtype=float))
         low = max(1.0 / weight.sum(), 1e-4)
@@ -438,7 +475,9 @@ class _Fold:
             if eta > 0:
                 for p, C in product(powers, Cs):
                     member = Member(p, float(C), float(eta), **key)
-                    model = search._plain_estimator(member, search.cv_tol).fit(self.rows, self.codes, sample_weight=self.weight)
+                    model = search._plain_estimator(member, search.cv_tol).fit(
+                        self.rows, self.codes, sample_weight=self.weight
+                    )
                     scores.set(member, split, self._score_one(model.coef_, model.intercept_))
                 continue
             fit = fit_family(

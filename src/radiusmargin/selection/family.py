@@ -12,7 +12,8 @@ from ..solvers.hinge import HingeBatch, _solve
 
 @dataclass(frozen=True, eq=False)
 class FamilyFit:
-    """Separators for all members, in the user's units: `coef` (P, C, K, d), `intercept` (P, C, K), and the raw batch."""
+    """Separators for all members, in the user's units: `coef` (P, C, K, d), `intercept` (P, C, K), and the raw batch.
+    """
 
     coef: np.ndarray
     intercept: np.ndarray
@@ -50,7 +51,9 @@ def fit_family(
         coef, intercept = flat.reshape(*coef.shape[:2], -1), shift.reshape(intercept.shape)
     P, C = len(whitening), len(Cs)
     coef = coef.reshape(P, K, C, -1).transpose(0, 2, 1, 3)
-    return FamilyFit(np.ascontiguousarray(coef), np.ascontiguousarray(intercept.reshape(P, K, C).transpose(0, 2, 1)), batch)
+    return FamilyFit(
+        np.ascontiguousarray(coef), np.ascontiguousarray(intercept.reshape(P, K, C).transpose(0, 2, 1)), batch
+    )
 
 
 def coordinates(space, X, fit_intercept=True):

@@ -7,7 +7,6 @@ from scipy import sparse
 
 from ..geometry.tempered import TemperedScatter, decompose
 
-
 ROUNDING = 1e-10  # what subtraction leaves of a null space, relative to the largest eigenvalue
 
 
@@ -23,7 +22,11 @@ class FoldMoments:
 
     def _moments(self, rows):
         d = self.X.shape[1]
-        totals, sums, squares = np.zeros(self.n_classes), np.zeros((self.n_classes, d)), np.zeros((self.n_classes, d, d))
+        totals, sums, squares = (
+            np.zeros(self.n_classes),
+            np.zeros((self.n_classes, d)),
+            np.zeros((self.n_classes, d, d)),
+        )
         for c in range(self.n_classes):
             index = rows[self.codes[rows] == c]
             part, s = self.X[index], self.weights[index]
@@ -50,5 +53,10 @@ class FoldMoments:
             chosen = squares[present].sum(axis=0) - (centres.T * totals[present]) @ centres
             chosen[constant], chosen[:, constant] = 0.0, 0.0
         return decompose(
-            (S + S.T) / 2, (chosen + chosen.T) / 2, mean + self.shift, total, standardise=standardise, rtol=ROUNDING
+            (S + S.T) / 2,
+            (chosen + chosen.T) / 2,
+            mean + self.shift,
+            total,
+            standardise=standardise,
+            rtol=ROUNDING,
         )

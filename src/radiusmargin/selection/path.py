@@ -30,7 +30,17 @@ class FSVMPath:
 
 
 def fsvm_path(
-    X, y, Cs, *, whitening=1.0, scatter="total", sample_weight=None, fit_intercept=True, tol=1e-6, max_iter=1000, n_jobs=1
+    X,
+    y,
+    Cs,
+    *,
+    whitening=1.0,
+    scatter="total",
+    sample_weight=None,
+    fit_intercept=True,
+    tol=1e-6,
+    max_iter=1000,
+    n_jobs=1,
 ):
     """Fit `FSVM` for every C, warm-started from small to large.
 

@@ -107,7 +107,9 @@ def check_problems(problems, counts):
         raise ValueError("problems must be a non-empty list of (rows, label, regularizer) numbers.")
     for name, column, count in zip(("rows", "label", "regularizer"), problems.T, counts, strict=True):
         if column.min() < 0 or column.max() >= count:
-            raise ValueError(f"problems: {name} numbers must be from 0 to {count - 1}, got {column.min()} to {column.max()}.")
+            raise ValueError(
+                f"problems: {name} numbers must be from 0 to {count - 1}, got {column.min()} to {column.max()}."
+            )
     return problems.astype(np.int64, copy=False)
 
 

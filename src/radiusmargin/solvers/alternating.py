@@ -13,8 +13,8 @@ SMALLEST_ETA = 1e-12  # relative to where the continuation starts, where eta = 0
 def solve_alternating(problem, init=None):
     """Minimise by turns over M (a geometric mean, in closed form) and over the separators; stops on the gap.
 
-    Monotone, and convergent to the global optimum for eta > 0, but slow as eta goes to zero: so eta comes down from where it
-    equals the weights in size. With eta = 0 the gap is that of the unsmoothed problem.
+    Monotone, and convergent to the global optimum for eta > 0, but slow as eta goes to zero: so eta comes down from
+    where it equals the weights in size. With eta = 0 the gap is that of the unsmoothed problem.
     """
     state = initial_state(problem, init)
     columns = np.arange(problem.n_columns)

@@ -74,9 +74,7 @@ class ConicProgram:
         self._quadratic = {name: np.zeros(size) for name, size in sizes.items()}
         self._blocks: list[tuple[str, sp.csr_array, np.ndarray, list]] = []
 
-    def cost(
-        self, linear: dict[str, float | np.ndarray] | None = None, quadratic: dict | None = None
-    ) -> None:
+    def cost(self, linear: dict[str, float | np.ndarray] | None = None, quadratic: dict | None = None) -> None:
         """Set the cost: ``linear @ x + 1/2 x' diag(quadratic) x``, by variable."""
         for target, given in ((self._linear, linear), (self._quadratic, quadratic)):
             for name, coefficients in (given or {}).items():
@@ -113,9 +111,7 @@ class ConicProgram:
         found = clarabel.DefaultSolver(P, q, A, h, cones, _settings(tol, max_iter)).solve()
         status, x = str(found.status), np.asarray(found.x)
         if status not in ACCEPTED or not np.isfinite(x).all():
-            raise ConicSolverError(
-                f"Clarabel stopped with status {status} after {found.iterations} iterations"
-            )
+            raise ConicSolverError(f"Clarabel stopped with status {status} after {found.iterations} iterations")
         values = dict(zip(self._sizes, np.split(x, np.cumsum(list(self._sizes.values()))[:-1]), strict=True))
         return ConicSolution(values, self._split(np.asarray(found.z)), status, found.iterations)
 

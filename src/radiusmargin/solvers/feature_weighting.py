@@ -82,9 +82,7 @@ def mrsvm(
     return best_of(partial(attempt, unit) for unit in (size, min(size, 1.0), 1.0 / len(data.y)))
 
 
-def _attempt(
-    data: MarginData, R: np.ndarray, sigma: float, tol: float, max_iter: int, unit: float
-) -> MRSVMResult:
+def _attempt(data: MarginData, R: np.ndarray, sigma: float, tol: float, max_iter: int, unit: float) -> MRSVMResult:
     """Solve for ``x / sigma`` with multipliers measured in `unit`, and certify what comes back."""
     y, c, relative = data.y, data.c, data.scale / sigma
     alpha, mu, w, n_iter = _solve_dual(R, data, relative, unit, max_iter)

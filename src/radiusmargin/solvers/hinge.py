@@ -104,7 +104,15 @@ def hinge_svm(
     """
     check_positive("C", C)
     path = hinge_svm_path(
-        X, y, [C], regularizer, sample_weight, fit_intercept=fit_intercept, tol=tol, max_iter=max_iter, init=init
+        X,
+        y,
+        [C],
+        regularizer,
+        sample_weight,
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        init=init,
     )
     return path[0]
 
@@ -175,6 +183,23 @@ def hinge_svm_path(
     >>> path.coef.round(4).ravel()
     array([0.4, 2. ])
     """
+    path = quiet_path(
+        X,
+        y,
+        Cs,
+        regularizer,
+        sample_weight,
+        fit_intercept=fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        init=init,
+    )
+    _warn_unless_converged(path, tol)
+    return path
+
+
+def quiet_path(X, y, Cs, regularizer, sample_weight, *, fit_intercept=True, tol=1e-6, max_iter=1000, init=None):
+    """`hinge_svm_path` for callers that have a warning of their own."""
     X = check_data(X)
     n, d = X.shape
     y = check_labels(y, n)
@@ -195,7 +220,7 @@ def hinge_svm_path(
     coef = batch.coef[0] if reduction is None else reduction.lift(batch.coef[0])
     # The core works in centred, perhaps reduced coordinates: what is reported is the value at what is returned.
     objective = _objective(original, coef, batch.intercept[0], y, Cs[:, None] * weights, full_B)
-    path = HingeBatch(
+    return HingeBatch(
         Cs=batch.Cs,
         coef=coef,
         intercept=batch.intercept[0],
@@ -205,8 +230,6 @@ def hinge_svm_path(
         converged=objective - batch.dual_objective[0] <= 1.01 * tol * objective,
         alpha=batch.alpha[0],
     )
-    _warn_unless_converged(path, tol)
-    return path
 
 
 def hinge_svm_batch(
@@ -394,4 +417,12 @@ class _RowSpace:
         return np.ascontiguousarray(self._unscale(self.basis @ coefs.T, transposed=True).T)
 
 
-__all__ = ["COMPILED", "HingeBatch", "HingeResult", "hinge_svm", "hinge_svm_batch", "hinge_svm_path", "relative_gap"]
+__all__ = [
+    "COMPILED",
+    "HingeBatch",
+    "HingeResult",
+    "hinge_svm",
+    "hinge_svm_batch",
+    "hinge_svm_path",
+    "relative_gap",
+]

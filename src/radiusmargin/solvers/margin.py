@@ -120,9 +120,7 @@ def prepare(
 def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where each distinct labelled row stands first, and which of them each row is, in order of bytes."""
     table = np.column_stack([y, X]) + 0.0  # no negative zeros, which equal positive ones in another spelling
-    _, first, member = np.unique(
-        table.view(f"V{table[0].nbytes}").ravel(), return_index=True, return_inverse=True
-    )
+    _, first, member = np.unique(table.view(f"V{table[0].nbytes}").ravel(), return_index=True, return_inverse=True)
     return first, member
 
 

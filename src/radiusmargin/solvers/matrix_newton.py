@@ -1,9 +1,9 @@
 """Semismooth Newton on the augmented Lagrangian for problems whose columns meet in a nuclear norm.
 
-The hinge solver's method, with a second term split off: both the hinge and ``psi(A) = phi(|A|_*)`` at ``A = [V, sqrt(eta) T^{1/2}]``
-are replaced by their Moreau envelopes, so that eta = 0 needs no smoothing and small eta costs nothing extra. The slope of the
-second envelope is ``Y = clip of the singular values of sigma A + Y0``; its derivative follows from the singular value
-decomposition.
+The hinge solver's method, with a second term split off: both the hinge and ``psi(A) = phi(|A|_*)`` at ``A = [V,
+sqrt(eta) T^{1/2}]`` are replaced by their Moreau envelopes, so that eta = 0 needs no smoothing and small eta costs
+nothing extra. The slope of the second envelope is ``Y = clip of the singular values of sigma A + Y0``; its derivative
+follows from the singular value decomposition.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class NuclearEnvelope:
         return (L * left) @ Rt[:, :K]
 
     def _threshold(self, s, sigma):
-        """Level at which singular values are clipped: slope / sigma, where the slope may depend on what is left above it."""
+        """Level at which singular values are clipped: slope / sigma, where the slope may depend on what is left above
+        it.
+        """
         if not isinstance(self.penalty, Constrained):
             return self.penalty.slope(None) / sigma
         # tau = N(U) / (kappa sigma) with N(U) = sum (s - tau)_+: try every number of values above tau.
@@ -61,7 +63,8 @@ class NuclearEnvelope:
         """dY/dV as an array of (K, K) blocks, each turned into ``G block G'`` with ``G = basis @ L``.
 
         In the rotated coordinates H~ = L'HR the derivative multiplies entry (p, q) by a divided difference of
-        ``h(s) = min(s, tau)``, for the symmetric and the antisymmetric part of H~; what H has outside of R is multiplied by h/s.
+        ``h(s) = min(s, tau)``, for the symmetric and the antisymmetric part of H~; what H has outside of R is
+        multiplied by h/s.
         """
         L, s, Rt, tau, sigma, K = self.factors
         R = Rt[:, :K].T  # K x d: the part of the right vectors that V can move

@@ -77,8 +77,9 @@ class MetricNorm:
     def dual_value(self, form, alpha_sum, G, N):
         """(D, scale): a dual value, and the factor that makes the multipliers feasible.
 
-        `G` has the columns ``sum_i alpha_i y_i x_i``; see section 4 of the mathematics page. Every t >= |T^{-1/2}G|_2 gives a
-        bound in the constrained form; the best is the slope of phi at the optimum, so that of the current norm `N` is taken.
+        `G` has the columns ``sum_i alpha_i y_i x_i``; see section 4 of the mathematics page. Every t >= |T^{-1/2}G|_2
+        gives a bound in the constrained form; the best is the slope of phi at the optimum, so that of the current norm
+        `N` is taken.
         """
         spectral = np.linalg.norm(self.inverse_root @ G, 2)
         if isinstance(form, Penalised):

@@ -2,8 +2,8 @@
 
 Kept for comparison: it does not reach the optimum of its own model (its gap says by how much), because the metric it
 descends towards has rank one and a gradient step cannot get there. Against the print: M and the step size are set
-before the inner loop, not in it (erratum E17); the projection keeps M positive definite (E18); the initial metric has the
-corrected scale (E9, E10); the step backtracks, so that the objective never rises.
+before the inner loop, not in it (erratum E17); the projection keeps M positive definite (E18); the initial metric has
+the corrected scale (E9, E10); the step backtracks, so that the objective never rises.
 """
 
 from __future__ import annotations

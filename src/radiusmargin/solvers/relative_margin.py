@@ -144,9 +144,7 @@ def _solve_dual(
     (n, d), y = G.shape, data.y
     bounds = {"over": -y, "under": y} if np.isfinite(B) else {}
     program = ConicProgram(v=d, theta=n, alpha=n, **dict.fromkeys(bounds, n))
-    program.cost(
-        linear={"alpha": -1.0 - guard} | dict.fromkeys(bounds, B * (1.0 - guard)), quadratic={"v": strength}
-    )
+    program.cost(linear={"alpha": -1.0 - guard} | dict.fromkeys(bounds, B * (1.0 - guard)), quadratic={"v": strength})
     program.zero("w", {"v": -1.0, "theta": G.T})
     program.zero("theta", {"theta": -1.0, "alpha": y} | bounds)
     if data.fit_intercept:

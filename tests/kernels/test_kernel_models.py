@@ -1,0 +1,157 @@
+"""A kernel model is the linear model on the features of the map: identities of the paper's section 4."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC
+
+from radiusmargin import FSVM
+from radiusmargin.datasets import make_ringnorm, make_waveform
+from radiusmargin.kernels import KernelMap
+
+
+def task(n=150, seed=0):
+    X, y = make_ringnorm(n + 50, 5, random_state=seed)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def interpolation(model, X, y):
+    return y * model.decision_function(X)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "rbf", "gamma": 0.1},
+        {"kernel": "rbf"},
+        {"kernel": "poly", "gamma": 0.1, "degree": 2, "coef0": 1.0},
+        {"kernel": lambda X, Y: laplacian_kernel(X, Y, gamma=0.1)},
+    ],
+    ids=["rbf", "rbf-scale", "poly", "callable"],
+)
+def test_without_whitening_it_is_svc(options, C):
+    """Eq. 25-26 of the paper at p = 0: no component is dropped, and the decision functions agree."""
+    X, y, new, _ = task()
+    ours = FSVM(C, whitening=0.0, tol=1e-12, n_components=1.0, **options).fit(X, y)
+    theirs = SVC(C=C, tol=1e-9, **options).fit(X, y)
+    assert ours.kernel_map_.explained_ == pytest.approx(1, abs=1e-12)
+    expected = theirs.decision_function(new)
+    np.testing.assert_allclose(ours.decision_function(new), expected, atol=1e-5 * max(1, np.abs(expected).max()))
+    np.testing.assert_array_equal(ours.predict(new), theirs.predict(new))
+
+
+def test_the_default_is_svc_too_on_a_small_set():
+    X, y, new, _ = task(200)
+    ours = FSVM(kernel="rbf", whitening=0.0, tol=1e-10).fit(X, y)
+    theirs = SVC(tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), atol=1e-4)
+
+
+def test_weights_agree_with_svc():
+    X, y, new, _ = task()
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    ours = FSVM(kernel="rbf", gamma=0.1, whitening=0.0, tol=1e-12).fit(X, y, sample_weight=weight)
+    theirs = SVC(gamma=0.1, tol=1e-9).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), atol=1e-5)
+
+
+@pytest.mark.parametrize("whitening", [0.0, 1.0])
+@pytest.mark.parametrize("scatter", ["total", "within"])
+def test_an_integer_weight_equals_copies(scatter, whitening):
+    X, y, new, _ = task(80)
+    weight = np.random.default_rng(1).integers(0, 3, len(y))
+    model = FSVM(kernel="rbf", n_components=15, whitening=whitening, scatter=scatter, tol=1e-10)
+    weighted = clone(model).fit(X, y, sample_weight=weight).decision_function(new)
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).decision_function(new)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-5)
+
+
+@pytest.mark.parametrize("gamma", [0.05, 5.0])
+def test_all_components_only_reproduce_the_labels(gamma):
+    """`methods.md` 2.8: whitened at full rank, outputs are free: every row is on the margin."""
+    X, y, _, _ = task(60)
+    model = FSVM(kernel="rbf", gamma=gamma, C=1.0, n_components=59, tol=1e-10)
+    with pytest.warns(UserWarning, match=r"keeps all 59 components .* Set n_components to fewer, eta > 0"):
+        margins = interpolation(model.fit(X, y), X, y)
+    np.testing.assert_allclose(margins, 1.0, atol=1e-4)
+    fewer = interpolation(clone(model).set_params(n_components=10).fit(X, y), X, y)
+    assert np.ptp(fewer) > 0.3
+
+
+@pytest.mark.parametrize("options", [{"eta": 0.1}, {"whitening": 0.5}, {"n_components": 58}])
+def test_no_warning_where_something_regularises(options):
+    X, y, _, _ = task(60)
+    FSVM(**{"kernel": "rbf", "gamma": 0.2, "n_components": 59, **options}).fit(X, y)  # warnings are errors
+
+
+def test_it_is_the_linear_model_on_the_features():
+    """At whitening 1 standardising the features changes nothing: the linear model itself is the reference."""
+    X, y, new, _ = task()
+    kernel = FSVM(0.5, kernel="rbf", n_components=20, tol=1e-10).fit(X, y)
+    mapping = KernelMap("rbf", n_components=20).fit(X)
+    linear = FSVM(0.5, tol=1e-10).fit(mapping.transform(X), y)
+    expected = linear.decision_function(mapping.transform(new))
+    np.testing.assert_allclose(kernel.decision_function(new), expected, atol=1e-5)
+    np.testing.assert_allclose(
+        np.abs(kernel.transform(new)), np.abs(linear.transform(mapping.transform(new))), atol=1e-4
+    )
+    assert len(kernel.get_feature_names_out()) == kernel.transform(new).shape[1]
+
+
+def test_a_map_can_be_given_in_place_of_a_kernel():
+    X, y, new, _ = task()
+    named = FSVM(kernel="rbf", n_components=12, whitening=0.5).fit(X, y)
+    given = FSVM(kernel=KernelMap("rbf", n_components=12), whitening=0.5)
+    np.testing.assert_allclose(given.fit(X, y).decision_function(new), named.decision_function(new), atol=1e-8)
+    assert not hasattr(given.kernel, "eigenvalues_")  # a parameter is not fitted: a clone of it is
+
+
+def test_precomputed_equals_computed_also_in_cross_validation():
+    X, y, new, _ = task()
+    K = rbf_kernel(X, gamma=0.1)
+    options = {"n_components": 15, "whitening": 0.5}
+    given = FSVM(kernel="precomputed", **options)
+    computed = FSVM(kernel="rbf", gamma=0.1, **options)
+    expected = computed.fit(X, y).decision_function(new)
+    np.testing.assert_allclose(given.fit(K, y).decision_function(rbf_kernel(new, X, gamma=0.1)), expected, atol=1e-6)
+    np.testing.assert_array_equal(cross_val_score(given, K, y, cv=3), cross_val_score(computed, X, y, cv=3))
+    with pytest.raises(ValueError, match="square matrix"):
+        given.fit(K[:, :-1], y)
+
+
+@pytest.mark.parametrize("coupling", ["separate", "shared"])
+def test_more_than_two_classes(coupling):
+    X, y = load_iris(return_X_y=True)
+    model = FSVM(10.0, kernel="rbf", n_components=10, coupling=coupling).fit(X[::2], y[::2])
+    assert model.decision_function(X).shape == (150, 3)
+    assert model.score(X[1::2], y[1::2]) > 0.9
+    assert model.coef_.shape == (3, 10)
+    assert model.transform(X).shape == (150, len(model.components_))
+    assert model.dual_gap_ <= model.tol
+
+
+@pytest.mark.parametrize(
+    "make", [make_ringnorm, lambda n, random_state: make_waveform(n, binary=True, random_state=random_state)]
+)
+def test_the_capped_default_is_as_accurate_as_svc(make):
+    X, y = make(6000, random_state=0)
+    train, test = slice(0, 2000), slice(2000, None)
+    ours = FSVM(kernel="rbf", whitening=0.0, tol=1e-3).fit(X[train], y[train])
+    theirs = SVC().fit(X[train], y[train])
+    assert ours.kernel_map_.n_components_ == 80
+    assert ours.score(X[test], y[test]) > theirs.score(X[test], y[test]) - 0.005
+
+
+def test_the_default_number_of_components_follows_the_whitening():
+    X, y, _, _ = task()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        counts = [FSVM(kernel="rbf", whitening=p).fit(X, y).kernel_map_.n_components_ for p in (0.0, 0.5, 1.0)]
+    assert counts[0] == 149
+    assert counts[0] >= counts[1] > counts[2]
