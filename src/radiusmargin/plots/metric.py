@@ -1,5 +1,4 @@
-"""What a model learned, drawn: margin and enclosing ball before and after, the spectrum of M, the way to the optimum.
-"""
+"""What a model learned, drawn: margin and enclosing ball before and after, the spectrum of M, the way to the optimum."""
 
 from __future__ import annotations
 

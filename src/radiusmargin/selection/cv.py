@@ -409,8 +409,7 @@ class FSVMCV(MarginClassifier):
         return [tuple(place[part][place[part] >= 0] for part in pair) for pair in found]
 
     def _initial_Cs(self, X, codes, weight):
-        """From where the separator stops being the difference of the class means, to where slack is nearly forbidden.
-        """
+        """From where the separator stops being the difference of the class means, to where slack is nearly forbidden."""
         if not isinstance(self.Cs, Integral):
             return np.unique(np.asarray(_listed(self.Cs), dtype=float))
         low = max(1.0 / weight.sum(), 1e-4)

@@ -12,8 +12,7 @@ from ..solvers.hinge import HingeBatch, _solve
 
 @dataclass(frozen=True, eq=False)
 class FamilyFit:
-    """Separators for all members, in the user's units: `coef` (P, C, K, d), `intercept` (P, C, K), and the raw batch.
-    """
+    """Separators for all members, in the user's units: `coef` (P, C, K, d), `intercept` (P, C, K), and the raw batch."""
 
     coef: np.ndarray
     intercept: np.ndarray

@@ -19,12 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from ._line_search import minimise_along
+
 COLD_PENALTY = 0.45  # every row starts inside the band: the first step is a ridge regression
 WARM_PENALTY = 3.0
 GROWTH = 2.5
 LARGEST_PENALTY = 1e10
 RESIDUAL_SHARE = 3.0  # an inner problem is solved when its residual no longer dominates complementarity
-SLOPE_REDUCTION = 0.1
 
 
 @dataclass
@@ -152,38 +153,13 @@ def _newton_direction(problem, gradient, a, penalty):
 
 
 def _line_search(problem, theta, step, gradient, reference, penalty, z, dz):
-    """Root of the slope along `step`, monotone and piecewise linear: unit step, bracket, Illinois."""
-    linear = theta @ problem.B_padded @ step
-    quadratic = step @ problem.B_padded @ step
+    linear, quadratic = theta @ problem.B_padded @ step, step @ problem.B_padded @ step
 
     def slope(t):
         a = np.clip(reference + penalty * (z + t * dz), 0.0, 1.0)
         return linear + t * quadratic + (problem.c * a) @ dz
 
-    low, at_low = 0.0, gradient @ step
-    enough = SLOPE_REDUCTION * abs(at_low)
-    high, at_high = 1.0, slope(1.0)
-    if abs(at_high) <= enough:
-        return high
-    while at_high < 0.0 and high < 1e12:
-        low, at_low = high, at_high
-        high *= 2.0
-        at_high = slope(high)
-    t, side = high, 0
-    for _ in range(40):
-        t = (low * at_high - high * at_low) / (at_high - at_low)
-        at = slope(t)
-        if abs(at) <= enough:
-            break
-        if at > 0.0:
-            high, at_high = t, at
-            at_low *= 0.5 if side == 1 else 1.0
-            side = 1
-        else:
-            low, at_low = t, at
-            at_high *= 0.5 if side == -1 else 1.0
-            side = -1
-    return t
+    return minimise_along(slope, gradient @ step)
 
 
 def interior_point(problem, tol, max_iter, best):

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg, sparse
 
+from ._line_search import minimise_along
 from .metric_norm import Constrained
 from .result import relative_gap
 
 GROWTH = 2.5
 RESIDUAL_SHARE = 3.0
-SLOPE_REDUCTION = 0.1
 NEGLIGIBLE = 1e-5  # relative size of singular values that the certificate is asked to do without
 
 
@@ -227,34 +227,8 @@ class _MatrixNewton:
             Y = self.envelope.slope(V + t * dV, Y0, sigma)
             return np.sum(Y[:, :K] * dV) + ((a * dz) @ self.c).sum()
 
-        t = _root(slope, right @ direction.ravel())
+        t = minimise_along(slope, right @ direction.ravel())
         if not np.isfinite(t):
             return False
         state.W, state.b = state.W + t * dW, state.b + t * db
         return True
-
-
-def _root(slope, at_zero):
-    """A step at which the slope has shrunk to a tenth of its start."""
-    enough = SLOPE_REDUCTION * abs(at_zero)
-    low, at_low, high, at_high = 0.0, at_zero, 1.0, slope(1.0)
-    if abs(at_high) <= enough:
-        return high
-    while at_high < 0.0 and high < 1e6:
-        low, at_low, high = high, at_high, 2.0 * high
-        at_high = slope(high)
-    t, side = high, 0
-    for _ in range(30):
-        t = (low * at_high - high * at_low) / (at_high - at_low)
-        at = slope(t)
-        if abs(at) <= enough:
-            break
-        if at > 0.0:
-            high, at_high = t, at
-            at_low *= 0.5 if side == 1 else 1.0
-            side = 1
-        else:
-            low, at_low = t, at
-            at_high *= 0.5 if side == -1 else 1.0
-            side = -1
-    return t

@@ -1,4 +1,4 @@
-"""What eliminating the metric M leaves behind: a (smoothed) nuclear norm, its derivatives, its metric and its dual.
+"""What eliminating the metric M leaves behind: a (smoothed) nuclear norm, its metric and its dual.
 
 For a scatter T, weights W (one column per problem that shares M) and a smoothing eta >= 0, minimising over M ::
 
@@ -27,9 +27,6 @@ class Constrained:
     def slope(self, N):
         return N / self.kappa
 
-    def curvature(self, N):
-        return 1 / self.kappa
-
 
 @dataclass(frozen=True)
 class Penalised:
@@ -43,13 +40,9 @@ class Penalised:
     def slope(self, N):
         return np.sqrt(2 * self.rho)
 
-    def curvature(self, N):
-        """Of the parabola N^2 / (2 kappa) + rho kappa that touches from above: a bare Newton step has none."""
-        return np.sqrt(2 * self.rho) / N
-
 
 class MetricNorm:
-    """The function N for one T and eta, evaluated and differentiated through one eigendecomposition at a time."""
+    """The function N for one T and eta, evaluated through one decomposition at a time."""
 
     def __init__(self, T, eta=0.0):
         values, vectors = np.linalg.eigh(T)
@@ -58,7 +51,6 @@ class MetricNorm:
         self.T, self.eta = T, eta
         self.root = (vectors * np.sqrt(values)) @ vectors.T
         self.inverse_root = (vectors / np.sqrt(values)) @ vectors.T
-        self.sqrt_trace = np.sqrt(values).sum()
 
     def with_eta(self, eta):
         other = object.__new__(MetricNorm)
@@ -100,7 +92,7 @@ class MetricNorm:
 
 
 class NormPoint:
-    """N at one W: value, gradient, Hessian blocks and the optimal metric."""
+    """N at one W: its value and the optimal metric."""
 
     def __init__(self, norm, W):
         self.norm = norm
@@ -111,21 +103,7 @@ class NormPoint:
         self.roots = np.zeros(len(V))
         self.roots[: len(roots)] = roots
         self.value = roots.sum()
-        self.rotated = self.vectors.T @ V
         self.safe = np.maximum(self.roots, 1e-14 * max(self.roots[0], 1e-300))
-
-    def gradient(self, k):
-        """dN/dw_k = T^{1/2} Q~^{-1/2} v_k."""
-        return self.norm.root @ (self.vectors @ (self.rotated[:, k] / self.safe))
-
-    def hessian(self, k):
-        """d2N/dw_k2, from the divided differences of x^{-1/2} at the eigenvalues (Daleckii and Krein)."""
-        r, a = self.safe, self.rotated[:, k]
-        F = -1.0 / (np.outer(r, r) * (r[:, None] + r))
-        H = F * np.outer(a, a)
-        H[np.diag_indices_from(H)] += 1 / r + F @ a**2
-        basis = self.norm.root @ self.vectors
-        return basis @ H @ basis.T
 
     def metric(self, form):
         """M = c T^{-1/2} Q~^{1/2} T^{-1/2}: the geometric mean of T^{-1} and Q, scaled."""
