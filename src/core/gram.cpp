@@ -5,13 +5,7 @@
 #include <cstring>
 #include <vector>
 
-// One clone per level of x86-64 (AVX-512, AVX2 with FMA, SSE2). Levels, not processors: a clone for "arch=haswell" is
-// taken on a Haswell only. GCC knows them in this place since version 12.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
-#define RM_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define RM_CLONES
-#endif
+#include "clones.hpp"
 #if defined(__GNUC__)
 #define RM_INLINE inline __attribute__((always_inline))  // into every clone, for its instruction set
 #else

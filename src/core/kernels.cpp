@@ -3,12 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-// One clone per instruction set, chosen when the library is loaded (GNU/Linux on x86-64 only).
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define RM_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
-#else
-#define RM_CLONES
-#endif
+#include "clones.hpp"
 
 namespace rm {
 namespace {
@@ -97,7 +92,7 @@ RM_CLONES void columns_gram(const double* A, Index ld, Index n, Index D, double*
     }
 }
 
-RM_CLONES void rows_times(const double* X, Index stride, Index n, Index d, const double* x, double* out) {
+RM_CLONES_256 void rows_times(const double* X, Index stride, Index n, Index d, const double* x, double* out) {
     for (Index i = 0; i < n; ++i) {
         const double* row = X + i * stride;
         double p = 0;
@@ -107,7 +102,7 @@ RM_CLONES void rows_times(const double* X, Index stride, Index n, Index d, const
     }
 }
 
-RM_CLONES void rows_transposed_times(const double* X, Index stride, Index n, Index d, const double* v,
+RM_CLONES_256 void rows_transposed_times(const double* X, Index stride, Index n, Index d, const double* v,
                                      double* out) {
     std::fill(out, out + d, 0.0);
     Index i = 0;
@@ -177,7 +172,7 @@ RM_CLONES void axpy(Index n, double t, const double* x, double* y) {
     for (Index i = 0; i < n; ++i) y[i] += t * x[i];
 }
 
-RM_CLONES bool cholesky(double* H, Index D) {
+RM_CLONES_256 bool cholesky(double* H, Index D) {
     for (Index k = 0; k < D; ++k) {
         double* column = H + k * D;
         if (!(column[k] > 0.0) || !std::isfinite(column[k])) return false;
@@ -196,7 +191,7 @@ RM_CLONES bool cholesky(double* H, Index D) {
     return true;
 }
 
-RM_CLONES void cholesky_solve(const double* L, Index D, double* x) {
+RM_CLONES_256 void cholesky_solve(const double* L, Index D, double* x) {
     for (Index k = 0; k < D; ++k) {
         const double* column = L + k * D;
         x[k] /= column[k];

@@ -2,6 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+from .kernels import KernelMap
 from .models import FSVM, MRSVM, MSVM, RMM, SVM, RSVMMuPlus, RSVMPlus, SemiWhitening, SigmaSVM
 from .selection import FSVMCV
 
@@ -13,6 +14,7 @@ except PackageNotFoundError:  # a source tree that was never installed
 __all__ = [
     "FSVM",
     "FSVMCV",
+    "KernelMap",
     "MRSVM",
     "MSVM",
     "RMM",

@@ -183,3 +183,11 @@ def test_seconds_and_dimensions_have_tables_of_their_own():
     outcome = Outcome(Spec("figure2", kernel="rbf", components=(2, 5)), {}, curve)
     assert "| heart, F-SVM | 80.00 ± 0.00 |" in to_markdown(outputs.main_table(outcome))
     assert "data:image/svg+xml" in outputs.report_html(outcome)
+
+
+def test_the_correction_is_capped_where_the_test_part_is_the_larger():
+    equal, larger = ([{**r, "n_train": 40, "n_test": n} for r in fake_records()] for n in (40, 700))
+    a, b = (Summary(records).entry("ida/heart", "fsvm") for records in (equal, larger))
+    assert a.standard_error == b.standard_error
+    assert "capped" in " ".join(results.legend(Summary(larger), Spec("t")))
+    assert "capped" not in " ".join(results.legend(Summary(equal), Spec("t")))

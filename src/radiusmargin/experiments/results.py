@@ -146,6 +146,11 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
             "as the paper has it: "
             f"optimistic. ▲ and ▼: different from {base} at {100 * ALPHA:.0f} % (paired t-test over runs)."
         )
+    if spec.protocol == "honest" and any(r.get("n_test", 0) > r.get("n_train", 0) for r in summary.records):
+        notes.append(
+            "Where the test part is larger than the training part, the correction would take the splits to be almost the"
+            " same; it is capped at its value for equal parts, which still is on the safe side."
+        )
     if spec.paper_table:
         notes.append("In brackets: the paper's number; ours minus the paper's.")
     if len(summary.datasets) > 1:

@@ -131,8 +131,10 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         if not weight.any():
             raise ValueError("sample_weight must not be zero for every sample.")
         # A row of weight zero is a row left out: also of the classes.
-        self._kept_rows = np.flatnonzero(weight)
-        if not weight.all():
+        # (A precomputed kernel keeps them, since its columns are rows too; the solvers leave them out.)
+        drop = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        self._kept_rows = np.flatnonzero(weight) if drop else np.arange(len(y))
+        if drop and not weight.all():
             X, y, weight = X[self._kept_rows], y[self._kept_rows], weight[self._kept_rows]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

@@ -114,6 +114,26 @@ def _accuracy_panel(ax, summary, dataset, places, look):
     ax.xaxis.set_major_locator(_few_ticks())
 
 
+def _log_scale(ax, values):
+    """A logarithmic x-axis over the values, with labels that do not run into one another."""
+    from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+
+    low, high = np.log10(min(values)), np.log10(max(values))
+    ax.set_xscale("log")
+    if high - low > 1.5:
+        step = max(1, int(np.ceil((high - low) / 4)))
+        ax.xaxis.set_major_locator(FixedLocator(10.0 ** np.arange(np.floor(low), np.ceil(high) + 1, step)))
+    else:
+        ticks = [m * 10.0**k for k in range(int(np.floor(low)), int(np.ceil(high)) + 1) for m in (1, 2, 5)]
+        inside = [tick for tick in ticks if 10 ** (low - 0.05) <= tick <= 10 ** (high + 0.05)]
+        ticks = inside if len(inside) > 1 else [10**low, 10**high] if high - low > 0.05 else [10**low]
+        ax.xaxis.set_major_locator(FixedLocator(ticks))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:.2g}" if value < 1e4 else f"{value:.0e}")
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlim(10 ** (low - 0.08 * (high - low) - 0.05), 10 ** (high + 0.08 * (high - low) + 0.05))
+
+
 def _few_ticks():
     from matplotlib.ticker import MaxNLocator
 
@@ -191,14 +211,16 @@ def plot_time(summary) -> Figure:
         ("fit_seconds", COLOURS[0], "one fit"),
         ("tune_seconds", COLOURS[4], "choosing hyper-parameters"),
     )
+    shown = []
     for name, colour, label in kinds:
         values = [_typical(summary, key, name) for key in summary.models]
+        shown += [value for value in values if value > 0]
         if np.isfinite(values).any():
             ax.scatter(values, places, color=colour, s=38, label=label, zorder=3)
         for value, place in zip(values, places, strict=True):
             if np.isfinite(value):
                 ax.text(value, place + 0.27, _seconds(value), ha="center", fontsize=7.5, color=MUTED)
-    ax.set_xscale("log")
+    _log_scale(ax, shown or [1.0])
     ax.set_yticks(places, [summary.names[key] for key in summary.models])
     ax.set_ylim(-0.6, len(places) - 0.2)
     ax.grid(axis="x", color=GRID, lw=0.7)
@@ -239,8 +261,11 @@ def plot_radius_margin(summary) -> Figure | None:
             )
             ax.scatter(after, place, s=24, color=colour, zorder=3)
         ax.scatter(before, place, s=24, facecolor="white", edgecolor=colour, zorder=2.5)
-    for ax in panels.values():
-        ax.set_xscale("log")
+    for dataset, ax in panels.items():
+        shown = [
+            part["ratio"] for d, _, p in rows if d == dataset for name, part in p.items() if name in ("before", "after")
+        ]
+        _log_scale(ax, [ratio for ratio in shown if 0 < ratio < np.inf] or [1.0])
         ax.grid(axis="x", color=GRID, lw=0.7)
         ax.set_ylim(-0.7, len(models) - 0.3)
         ax.set_yticks(range(len(models)), [summary.names[key] for key in reversed(models)])
@@ -330,11 +355,14 @@ def plot_dimensions(records, names) -> Figure:
             capsize=2,
             label=names[key],
         )
+    sizes = sorted({size for points in groups.values() for size in points})
     for ax in panels.values():
-        ax.set_xscale("log")
+        _log_scale(ax, sizes or [1])
+        ax.set_xticks(sizes, [str(size) for size in sizes])
         ax.set_xlabel("kernel components", fontsize=9, color=INK)
         ax.grid(color=GRID, lw=0.7)
-        ax.legend(frameon=False, fontsize=9)
+    handles, labels = next(iter(panels.values())).get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, fontsize=9, loc="outside upper left", ncols=4)
     next(iter(panels.values())).set_ylabel("accuracy (%)", fontsize=9, color=INK)
     return figure
 
