@@ -168,6 +168,29 @@ def test_smoothed_members():
     assert model.best_score_ >= reference.best_score_ - 0.1
 
 
+def test_kernels():
+    X, y = overlapping(90, 3)
+    folds = StratifiedKFold(3)
+    grid = {"C": [0.1, 1.0], "gamma": [0.1, 1.0], "whitening": [0.0, 0.5]}
+    search = GridSearchCV(FSVM(kernel="rbf", n_components=10, tol=1e-9), grid, cv=folds).fit(X, y)
+    model = FSVMCV(
+        Cs=grid["C"], gamma=grid["gamma"], whitening=grid["whitening"], kernel="rbf", n_components=10, cv=folds,
+        combine="best", cv_tol=1e-9, tol=1e-9,
+    ).fit(X, y)  # fmt: skip
+    assert model.best_score_ == pytest.approx(search.best_score_)
+    np.testing.assert_allclose(
+        np.sort(model.cv_results_["mean_test_score"]), np.sort(search.cv_results_["mean_test_score"]), atol=1e-12
+    )
+    refit = FSVM(kernel="rbf", tol=1e-9, **model.best_params_).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), refit.decision_function(X), atol=1e-8)
+    averaged = FSVMCV(Cs=grid["C"], gamma=grid["gamma"], kernel="rbf", eta=[0.0, 0.1], n_components=[5, 10], cv=3).fit(
+        X, y
+    )
+    assert averaged.decision_function(X).shape == (90,)
+    assert not hasattr(averaged, "coef_")
+    assert {p["n_components"] for p in averaged.cv_results_["params"]} == {5, 10}
+
+
 def test_deterministic_and_weighted():
     X, y = load_wine(return_X_y=True)
     a, b = (FSVMCV(Cs=4, random_state=3).fit(X, y) for _ in range(2))

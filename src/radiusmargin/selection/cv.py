@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import with_callbacks
 from ..geometry import minimum_enclosing_ball, tempered_scatter
+from ..kernels import LeadingFeatures
 from ..models.base import MarginClassifier, as_dense, check_choice, check_number
 from ..models.fsvm import FSVM
 from ..solvers.result import relative_gap
@@ -453,7 +454,10 @@ class FSVMCV(MarginClassifier):
         )  # fmt: skip
 
     def _plain_estimator(self, m, tol=None):
+        """The member on features that are there already; those of a kernel map keep their units."""
+        kernel = "linear" if self._is_linear else LeadingFeatures()
         return FSVM(
+            kernel=kernel,
             C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, fit_intercept=self.fit_intercept,
             tol=tol or self.tol, max_iter=self.max_iter,
         )  # fmt: skip
