@@ -14,7 +14,7 @@ $(STAMP): $(SOURCES)
 	touch $@
 
 demo: $(STAMP)
-	$(BIN)/python examples/demo.py
+	$(BIN)/radiusmargin compare
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 tests src
@@ -23,8 +23,11 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# Every table of benchmarks/RESULTS.md, one script after the other; about an hour, on an idle machine.
 bench: $(STAMP)
-	$(BIN)/python benchmarks/hinge.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[bench]" || true
+	for script in hinge fsvm selection kernels competitors accuracy; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	$(BIN)/python benchmarks/accuracy.py --kernel rbf --repeats 2
 
 clean:
 	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis

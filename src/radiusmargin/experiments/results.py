@@ -95,7 +95,7 @@ def _summary_rows(summary):
     """Mean accuracy, mean rank, wins and Wilcoxon's p against the baseline; only with several sets."""
     if len(summary.datasets) < 2:
         return []
-    rows = [[TableCell(name)] for name in ("mean", "mean rank", "wins/ties/losses", "Wilcoxon p")]
+    rows = [[TableCell(name)] for name in ("mean", "mean rank", "wins / ties / losses", "Wilcoxon p")]
     best = min(summary.ranks.values(), default=None)
     for key in summary.models:
         rank = summary.ranks.get(key)

@@ -128,7 +128,7 @@ def _log_scale(ax, values):
         inside = [tick for tick in ticks if 10 ** (low - 0.05) <= tick <= 10 ** (high + 0.05)]
         ticks = inside if len(inside) > 1 else [10**low, 10**high] if high - low > 0.05 else [10**low]
         ax.xaxis.set_major_locator(FixedLocator(ticks))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:.2g}" if value < 1e4 else f"{value:.0e}")
+        ax.xaxis.set_major_formatter(lambda value, _: f"{float(f'{value:.2g}'):g}")
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlim(10 ** (low - 0.08 * (high - low) - 0.05), 10 ** (high + 0.08 * (high - low) + 0.05))

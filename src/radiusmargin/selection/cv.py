@@ -46,7 +46,7 @@ class FSVMCV(MarginClassifier):
         Average the members whose score is within `band` standard errors of the best, each divided by the root mean
         square of its decision values; for a linear model the average is again one linear model. Or pick the best;
         equals go to less whitening, then to smaller C.
-    band : float, default=0.5
+    band : float, default=1.0
     kernel, degree, coef0
         As in `FSVM`.
     criterion : {"cv", "loo", "radius-margin"}, default="cv"
@@ -103,7 +103,7 @@ class FSVMCV(MarginClassifier):
 
     def __init__(
         self, Cs=10, *, whitening=(0.0, 0.25, 0.5, 0.75, 1.0), scatter="total", eta=0.0, combine="average",
-        band=0.5, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5,
+        band=1.0, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5,
         n_repeats=1, scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True,
         class_weight=None, tol=1e-6, cv_tol=1e-3, max_iter=1000, random_state=None, verbose=0,
     ):  # fmt: skip
