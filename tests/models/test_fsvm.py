@@ -52,8 +52,8 @@ def test_affine_invariance_at_whitening_one(seed, log_C):
     map_ = rng.normal(size=(4, 4)) + 2 * np.eye(4)
     if np.linalg.cond(map_) > 1e3:
         return
-    scores = [FSVM(C=10**log_C, tol=1e-11).fit(Z, y).decision_function(Z) for Z in (X, X @ map_ + rng.normal(size=4))]
-    np.testing.assert_allclose(*scores, atol=2e-5 * np.abs(scores[0]).max())
+    scores = [FSVM(C=10**log_C, tol=1e-9).fit(Z, y).decision_function(Z) for Z in (X, X @ map_ + rng.normal(size=4))]
+    np.testing.assert_allclose(*scores, atol=2e-4 * np.abs(scores[0]).max())
 
 
 @pytest.mark.parametrize(
