@@ -19,6 +19,8 @@ ALLOWED = {
     "selection": {"geometry", "kernels", "models", "solvers", "_compat"},
     "datasets": set(),
     "plots": {"geometry", "kernels", "models", "selection", "experiments"},
+    "experiments": {"datasets", "geometry", "kernels", "models", "selection", "solvers", "pairs"},
+    "commands": {"datasets", "experiments", "models", "plots", "report", "solvers", "pairs"},
     "report": {"experiments", "plots", "geometry", "models", "datasets"},
 }
 ONLY_ARRAYS = {"solvers", "geometry"}

@@ -208,19 +208,30 @@ class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def metric_root(M, rtol=1e-9):
-    """The unique L with M = L'L: symmetric where M has full rank, else the scaled eigenvectors of its range.
-
-    The sign of an eigenvector is that which makes its largest entry positive.
-    """
+    """The unique L with M = L'L; see `factor_root`."""
     values, vectors = np.linalg.eigh((M + M.T) / 2)
     keep = values > rtol * max(values[-1], 0.0)
-    if keep.all() and values[0] > 0:
-        return (vectors * np.sqrt(values)) @ vectors.T
-    if not (values[keep] > 0).any():
-        return np.zeros((1, len(M)))
-    values, vectors = values[keep][::-1], vectors[:, keep][:, ::-1]
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return (vectors * (np.sqrt(values) * np.sign(largest))).T
+    return _root(np.sqrt(values[keep][::-1]), vectors[:, keep][:, ::-1])
+
+
+def factor_root(A, rtol=1e-9):
+    """The unique L with A'A = L'L: symmetric where A has full column rank, else the scaled right singular vectors.
+
+    The sign of a vector is that which makes its largest entry positive.
+    """
+    _, roots, rows = np.linalg.svd(A, full_matrices=False)
+    keep = roots**2 > rtol * max(roots[0], 0.0) ** 2
+    return _root(roots[keep], rows[keep].T)
+
+
+def _root(roots, vectors):
+    d, rank = vectors.shape
+    if rank == 0:
+        return np.zeros((1, d))
+    if rank == d:
+        return (vectors * roots) @ vectors.T
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(rank)]
+    return (vectors * (roots * np.sign(largest))).T
 
 
 def check_weights(sample_weight, n):

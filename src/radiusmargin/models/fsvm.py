@@ -25,6 +25,7 @@ from .base import (
     check_choice,
     check_common,
     check_number,
+    factor_root,
     metric_root,
 )
 
@@ -81,7 +82,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         Relative duality gap to reach.
     max_iter : int, default=1000
     warm_start : bool, default=False
-        Start from the previous solution when `fit` is called again.
+        Start from the previous solution when `fit` is called again. Of use to the plain F-SVM (eta=0, rho=None, a metric
+        per class, full rank); the other forms start anew.
     random_state : int, RandomState or None, default=None
         Used only by kernel maps that draw landmarks.
     verbose : int, default=0
@@ -196,18 +198,12 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
                 print(f"[FSVM] class {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}")
         coef = batch.coef[:, 0]
         self._remember(batch.alpha[:, 0])
-        # M is rank one for every class, so that the enclosing ball is an interval: half the range of the scores.
-        squares = np.einsum("kd,kd->k", coef * T if T.ndim == 1 else coef @ T, coef)
-        metrics = [
-            np.outer(w, w) * (space.total / s) if s > 0 else np.zeros((len(w),) * 2)
-            for w, s in zip(coef, squares, strict=True)
-        ]
-        self.components_ = metric_root(np.mean(metrics, axis=0))
-        lengths = np.sqrt(squares / space.total)
-        scores = np.asarray(X @ coef.T)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.margin_ = 1.0 / lengths
-            self.radius_ = np.where(lengths > 0, np.ptp(scores, axis=0) / 2 / lengths, 0.0)
+        # w'M^+w for every class, whose M has rank one: the enclosing ball is then half the range of the scores.
+        lengths = np.sqrt(np.einsum("kd,kd->k", coef * T if T.ndim == 1 else coef @ T, coef) / space.total)
+        inverse = np.divide(1.0, lengths, out=np.zeros(K), where=lengths > 0)
+        self.components_ = factor_root(coef * inverse[:, None] / np.sqrt(K))
+        self.radius_ = np.ptp(np.asarray(X @ coef.T), axis=0) / 2 * inverse
+        self.margin_ = np.where(lengths > 0, inverse, np.inf)
         self._set_history(results)
         self._keep(results, coef, batch.intercept[:, 0])
 
