@@ -18,10 +18,10 @@ ALLOWED = {
     "models": {"geometry", "kernels", "solvers", "_compat"},
     "selection": {"geometry", "kernels", "models", "solvers", "_compat"},
     "datasets": set(),
-    "plots": {"geometry", "kernels", "models", "selection", "experiments"},
-    "experiments": {"datasets", "geometry", "kernels", "models", "selection", "solvers", "pairs"},
+    "plots": {"geometry", "kernels", "models", "selection"},
+    "experiments": {"datasets", "geometry", "kernels", "models", "pairs", "plots", "report", "selection", "solvers"},
     "commands": {"datasets", "experiments", "models", "plots", "report", "solvers", "pairs"},
-    "report": {"experiments", "plots", "geometry", "models", "datasets"},
+    "report": set(),
 }
 ONLY_ARRAYS = {"solvers", "geometry"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from numbers import Integral
 
 import numpy as np
@@ -82,7 +83,7 @@ class ImageProjection(TransformerMixin, BaseEstimator):
             raise ValueError(f"blocks must add up to the {centred.shape[1]} features, got {widths}.")
         edges = np.concatenate([[0], np.cumsum(widths)])
         variance = np.einsum("ij,ij->j", centred, centred, dtype=np.float64) / len(centred)
-        sizes = [np.sqrt(variance[a:b].sum()) or 1.0 for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        sizes = [np.sqrt(variance[a:b].sum()) or 1.0 for a, b in pairwise(edges)]
         return np.repeat(sizes, widths).astype(centred.dtype)
 
     def __sklearn_tags__(self):

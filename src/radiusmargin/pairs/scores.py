@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import roc_curve
+from sklearn.metrics import auc, roc_curve
 
 from .features import check_same
 
@@ -42,7 +42,7 @@ class RocCurve:
     @property
     def auc(self) -> float:
         """Area under the curve."""
-        return float(np.trapezoid(self.tpr, self.fpr) if hasattr(np, "trapezoid") else np.trapz(self.tpr, self.fpr))
+        return float(auc(self.fpr, self.tpr))
 
     @property
     def equal_error_rate(self) -> float:

@@ -52,7 +52,7 @@ def make_pairs(n_people=120, n_images=4, n_features=20, *, n_folds=4, noise=0.6,
     --------
     >>> task = make_pairs(n_people=8, n_images=3, n_folds=2, random_state=0)
     >>> task.pairs.shape, task.tables["generated"].shape, task.y.mean().item()
-    ((24, 2), (24, 20), 0.5)
+    ((48, 2), (24, 20), 0.5)
     """
     generator = np.random.default_rng(random_state)
     scales = np.linspace(1.0, 0.2, n_features)
