@@ -97,6 +97,9 @@ void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, c
             best = solve_direct(problem, rest, start);
             best.n_iter += spent;
         }
+        // Nothing finite was found (an overflow): the zero solution, whose gap says what it is worth.
+        if (best.theta.empty()) best.theta.assign(rows.D(), 0.0);
+        if (best.alpha.empty()) best.alpha.assign(J.size(), 0.0);
         double shift = 0;
         for (Index l = 0; l < data.d; ++l) {
             sink.coef[k * data.d + l] = best.theta[l];

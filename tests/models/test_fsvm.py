@@ -153,11 +153,35 @@ def test_radius_margin_and_metric_agree_with_their_definitions():
         assert d @ d == pytest.approx((X[0] - X[1]) @ M @ (X[0] - X[1]))
 
 
+@pytest.mark.parametrize("params", [{"eta": 1.0}, {"whitening": 0.5}, {}])
+def test_the_metric_does_not_depend_on_units(params):
+    X, y = correlated(classes=3)
+    scale = np.array([1e5, 1.0, 1e-4, 10.0])
+    a, b = FSVM(tol=1e-9, **params).fit(X, y), FSVM(tol=1e-9, **params).fit(X * scale, y)
+    assert a.components_.shape == b.components_.shape
+    M = b.get_mahalanobis_matrix() * np.outer(scale, scale)
+    np.testing.assert_allclose(M, a.get_mahalanobis_matrix(), rtol=1e-3, atol=1e-3 * np.abs(M).max())
+
+
+def test_an_overflow_is_refused():
+    X, y = correlated()
+    with pytest.raises(ValueError, match="overflows"):
+        FSVM(C=1e300).fit(X, y, sample_weight=np.full(80, 1e10))
+
+
+def test_max_iter_limits_every_form():
+    X, y = correlated(classes=3)
+    for params in ({"eta": 0.1}, {"coupling": "shared"}):
+        with pytest.warns(ConvergenceWarning):
+            FSVM(max_iter=2, **params).fit(X, y)
+
+
 def test_smoothed_metric_has_full_rank_and_a_symmetric_root():
     X, y = correlated()
     model = FSVM(eta=0.5).fit(X, y)
     assert model.components_.shape == (4, 4)
-    np.testing.assert_allclose(model.components_, model.components_.T)
+    standardised = model.components_ * X.std(axis=0)
+    np.testing.assert_allclose(standardised, standardised.T, rtol=1e-6)
     # tr(MT) = kappa: mean squared radius one
     Z = model.transform(X)
     assert np.sum((Z - Z.mean(axis=0)) ** 2) == pytest.approx(len(X), rel=1e-6)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-from sklearn.model_selection import GridSearchCV, LeaveOneOut, StratifiedKFold, cross_val_predict
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV
@@ -120,17 +121,20 @@ def test_averaging_is_the_mean_of_normalised_members():
     assert model.dual_gap_ <= 1e-6
 
 
-def test_scatter_by_leaving_moments_out():
+@pytest.mark.parametrize("constant", [False, True])
+def test_scatter_by_leaving_moments_out(constant):
     X, y = overlapping(classes=3)
-    X[:, 2] = 4.0
+    if constant:
+        X[:, 2] = 4.0
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
     folds = [test for _, test in StratifiedKFold(4).split(X, y)]
-    moments = FoldMoments(X, y, weight, folds)
+    moments = FoldMoments(X, y, weight, folds, by_class=True)
+    factors = np.array([1.0, 2.0, 0.5])
     for i, test in enumerate(folds):
         train = np.setdiff1d(np.arange(len(y)), test)
         for kind in ("total", "within"):
-            ours = moments.space(i, kind)
-            direct = tempered_scatter(X[train], y[train], sample_weight=weight[train], kind=kind)
+            ours = moments.space(i, train, factors, kind)
+            direct = tempered_scatter(X[train], y[train], sample_weight=(weight * factors[y])[train], kind=kind)
             np.testing.assert_allclose(ours.mean, direct.mean)
             np.testing.assert_allclose(ours.scale, direct.scale)
             np.testing.assert_allclose(ours.eigenvalues, direct.eigenvalues, rtol=1e-8)
@@ -206,18 +210,18 @@ def test_deterministic_and_weighted():
 def test_interrupt_keeps_what_was_scored(monkeypatch):
     X, y = overlapping()
     calls = iter(range(100))
-    original = cv_module._Fold.score
+    original = cv_module.Fold.score
 
     def interrupted(self, *args):
         if next(calls) == 5:
             raise KeyboardInterrupt
         return original(self, *args)
 
-    monkeypatch.setattr(cv_module._Fold, "score", interrupted)
+    monkeypatch.setattr(cv_module.Fold, "score", interrupted)
     model = FSVMCV(Cs=3, cv=4, n_repeats=1, scatter="total", random_state=0)
     monkeypatch.setattr(cv_module, "EXTENSIONS", 0)
     calls = iter([0, 1, 2, 5])
-    with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="interrupted after 3 of 4"):
+    with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="on 3 of 4 splits"):
         model.fit(X, y)
     assert model.scores_.shape[1] == 3
     assert np.isfinite(model.scores_).all()
@@ -240,6 +244,71 @@ def test_bad_parameters_are_named(params, message):
     X, y = overlapping()
     with pytest.raises(ValueError, match=message):
         FSVMCV(**params).fit(X, y)
+
+
+def test_class_weights_train_but_do_not_score():
+    X, y = overlapping(150)
+    y = (np.arange(150) % 5 == 0).astype(int)
+    folds = StratifiedKFold(3)
+    grid = {"C": [0.1, 1.0], "whitening": [0.0, 1.0]}
+    search = GridSearchCV(FSVM(class_weight="balanced", tol=1e-9), grid, cv=folds).fit(X, y)
+    model = FSVMCV(
+        Cs=grid["C"], whitening=grid["whitening"], class_weight="balanced", cv=folds, cv_tol=1e-9, combine="best"
+    ).fit(X, y)
+    np.testing.assert_allclose(
+        np.sort(model.cv_results_["mean_test_score"]), np.sort(search.cv_results_["mean_test_score"]), atol=1e-12
+    )
+    np.testing.assert_allclose(model.coef_, FSVM(class_weight="balanced", **model.best_params_).fit(X, y).coef_)
+
+
+def test_splits_that_overlap_or_are_masks():
+    X, y = overlapping(100)
+    half = np.arange(100) % 4 < 2
+    for cv in ([(np.flatnonzero(half), np.flatnonzero(half))], [(half, ~half)]):
+        parts = [tuple(np.flatnonzero(p) if p.dtype == bool else p for p in pair) for pair in cv]
+        search = GridSearchCV(FSVM(tol=1e-9), {"C": [0.01, 1.0]}, cv=parts).fit(X, y)
+        model = FSVMCV(Cs=[0.01, 1.0], whitening=1.0, cv=cv, cv_tol=1e-9, combine="best").fit(X, y)
+        np.testing.assert_allclose(model.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+
+
+def test_groups_and_a_class_missing_from_a_split():
+    X, y = load_iris(return_X_y=True)
+    groups = np.arange(150) % 5
+    model = FSVMCV(Cs=[0.1, 1.0], cv=GroupKFold(5), random_state=0).fit(X, y, groups=groups)
+    assert model.scores_.shape[1] == 5
+    with pytest.raises(ValueError, match=r"split 0 has no training rows of class \[0\]"):
+        FSVMCV(Cs=[0.1], cv=KFold(3)).fit(X, y)
+
+
+def test_precomputed_kernel_is_cut_both_ways():
+    X, y = overlapping(80, 3)
+    K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(-1))
+    same = {"Cs": [0.1, 1.0], "whitening": [0.0], "cv": StratifiedKFold(3), "n_components": 8, "combine": "best"}
+    a = FSVMCV(kernel="precomputed", **same).fit(K, y)
+    b = FSVMCV(kernel="rbf", gamma=0.3, **same).fit(X, y)
+    np.testing.assert_allclose(a.scores_, b.scores_)
+    np.testing.assert_allclose(a.decision_function(K), b.decision_function(X), atol=1e-6)
+
+
+def test_without_refit_there_is_nothing_to_predict_with():
+    X, y = overlapping()
+    model = FSVMCV(Cs=[0.1, 1.0]).fit(X, y)
+    model.set_params(refit=False).fit(X, 1 - y)
+    with pytest.raises(NotFittedError, match="refit=False"):
+        model.predict(X)
+
+
+def test_an_average_that_falls_short_says_so():
+    X, y = overlapping(300, 8)
+    with pytest.warns(ConvergenceWarning, match="FSVMCV stopped"):
+        FSVMCV(Cs=[1.0, 10.0], max_iter=1, cv_tol=0.5).fit(X, y)
+
+
+def test_the_span_rule_without_a_row_on_the_margin_counts_support_as_errors():
+    X = np.random.default_rng(0).normal(size=(30, 50))
+    y = np.where(np.arange(30) % 2 == 0, 1.0, -1.0)
+    out = span_loo(X, y, np.zeros(50), 0.0, np.full(30, 0.01), np.full(30, 0.01))
+    assert np.all(out == -np.inf)
 
 
 def test_a_class_with_one_sample_is_refused():

@@ -13,6 +13,8 @@ import numpy as np
 from .powers import range_basis
 from .scatter import scatter_matrix
 
+NO_SPREAD = "X has no feature that varies within the chosen scatter; there is nothing to learn from."
+
 
 @dataclass(frozen=True, eq=False)
 class TemperedScatter:

@@ -17,7 +17,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter, validate_data
 
 from .._compat import CallbackSupportMixin, callback_context, with_callbacks
 from ..kernels import KernelMap
@@ -51,6 +51,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         """
         self._check_parameters()
         X, y, weight = self._check_training_data(X, y, sample_weight)
+        weight = weight * self._class_factors(y, weight)[y]
         context = callback_context(self)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         features = self._map_training_features(X, weight)
@@ -115,7 +116,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         self.n_iter_ = max(1, int(sum(r.n_iter for r in results)))
 
     def _warn_unless_converged(self):
-        if self.dual_gap_ > self.tol:
+        if not self.dual_gap_ <= self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative gap of {self.dual_gap_:.2g} (tol={self.tol:g}) after "
                 f"{self.n_iter_} iterations. Increase max_iter or tol.",
@@ -136,13 +137,17 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         self._kept_rows = np.flatnonzero(weight) if drop else np.arange(len(y))
         if drop and not weight.all():
             X, y, weight = X[self._kept_rows], y[self._kept_rows], weight[self._kept_rows]
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
-                f"it contains only one class: {self.classes_.tolist()}."
+                f"it contains only one class: {classes.tolist()}."
             )
-        return X, codes, weight * class_weights(self.class_weight, self.classes_, codes, weight)[codes]
+        self.classes_ = classes
+        return X, codes, weight
+
+    def _class_factors(self, codes, weight):
+        return class_weights(self.class_weight, self.classes_, codes, weight)
 
     def _label_columns(self, codes):
         """One row of -1 and +1 per problem: one for two classes, one per class (against the rest) for more."""
@@ -156,7 +161,8 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         if self._is_linear:
             return X
         self.kernel_map_ = self._make_kernel_map()
-        return self.kernel_map_.fit_transform(X, sample_weight=weight)
+        extra = {"sample_weight": weight} if has_fit_parameter(self.kernel_map_, "sample_weight") else {}
+        return self.kernel_map_.fit_transform(X, **extra)
 
     @property
     def _is_linear(self):
@@ -256,7 +262,8 @@ def class_weights(class_weight, classes, codes, weight):
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return weight.sum() / (len(classes) * np.bincount(codes, weight, minlength=len(classes)))
+        totals = np.bincount(codes, weight, minlength=len(classes))
+        return np.divide(weight.sum() / len(classes), totals, out=np.ones(len(classes)), where=totals > 0)
     if isinstance(class_weight, dict):
         factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
         if not np.isfinite(factors).all() or (factors <= 0).any():

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ..geometry import minimum_enclosing_ball, tempered_scatter
+from ..geometry.tempered import NO_SPREAD
 from ..solvers.alternating import solve_alternating
 from ..solvers.hinge import _solve as solve_hinge
 from ..solvers.metric_norm import Constrained, MetricNorm, Penalised
@@ -96,7 +97,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         Separators in the user's units (in the features of the kernel map, with a kernel).
     intercept_ : ndarray of shape (1,) or (n_classes,)
     components_ : ndarray of shape (rank, n_features)
-        L with M = L'L. With a metric per class, M is their mean.
+        L with M = L'L. With a metric per class, M is their mean. L is symmetric in standardised units where M has full
+        rank, so that `transform` does not depend on the user's; else its rows are scaled eigenvectors.
     objective_, dual_objective_, dual_gap_ : float
         Summed over the classes; the gap is relative.
     radius_, margin_ : ndarray of shape (1,) or (n_classes,)
@@ -163,7 +165,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self._warn_if_degenerate(*X.shape)
         space = tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
         if len(space.eigenvalues) == 0:
-            raise ValueError("X has no feature that varies within the chosen scatter; there is nothing to learn from.")
+            raise ValueError(NO_SPREAD)
         shared = self.coupling == "shared" and len(columns) > 1
         plain = self.rho is None and self.eta == 0 and self.solver == "exact" and not shared
         if plain and space.full_rank:
@@ -201,7 +203,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         # w'M^+w for every class, whose M has rank one: the enclosing ball is then half the range of the scores.
         lengths = np.sqrt(np.einsum("kd,kd->k", coef * T if T.ndim == 1 else coef @ T, coef) / space.total)
         inverse = np.divide(1.0, lengths, out=np.zeros(K), where=lengths > 0)
-        self.components_ = factor_root(coef * inverse[:, None] / np.sqrt(K))
+        # The rank is decided in standardised units, so that it does not depend on the user's.
+        self.components_ = factor_root(coef * space.scale * inverse[:, None] / np.sqrt(K)) * space.inverse_scale
         self.radius_ = np.ptp(np.asarray(X @ coef.T), axis=0) / 2 * inverse
         self.margin_ = np.where(lengths > 0, inverse, np.inf)
         self._set_history(results)
@@ -229,7 +232,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             centred=centred,
         )
         self._remember(np.concatenate([r.alpha for r in results]))
-        self.components_ = metric_root(space.lift_metric(np.mean([r.M for r in results], axis=0)))
+        L = metric_root(np.mean([r.M for r in results], axis=0))
+        self.components_ = (L if space.full_rank else L @ space.eigenvectors.T) * space.inverse_scale
         measures = [_radius_and_margins(rows, r) for r in results]
         self.radius_ = np.concatenate([np.full(len(margins), radius) for radius, margins in measures])
         self.margin_ = np.concatenate([margins for _, margins in measures])

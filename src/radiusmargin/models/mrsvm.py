@@ -40,7 +40,9 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
     components_ : ndarray of shape (n_features, n_features)
         ``diag(sqrt(mu))``, of the mean mu over the classes: `transform` keeps the features where they stand.
 
-    References ---------- H. Do, A. Kalousis, M. Hilario, "Feature weighting using margin and radius based
+    References
+    ----------
+    H. Do, A. Kalousis, M. Hilario, "Feature weighting using margin and radius based
     error bound optimization in SVMs", ECML-PKDD 2009.
 
     Examples

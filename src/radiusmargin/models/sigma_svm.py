@@ -37,7 +37,9 @@ class SigmaSVM(MetricTransformerMixin, SVM):
     components_ : ndarray of shape (rank, n_features)
         L with ``L'L = T^{-1}``, the same metric for all classes (the pseudo-inverse where T is singular).
 
-    Notes ----- With ``D=1`` and a singular covariance the problem is solved in its range, as in `FSVM`.
+    Notes
+    -----
+    With ``D=1`` and a singular covariance the problem is solved in its range, as in `FSVM`.
     Sparse input stays sparse otherwise.
 
     References
@@ -71,10 +73,10 @@ class SigmaSVM(MetricTransformerMixin, SVM):
         check_number("D", self.D, 0, 1, high_allowed=True)
 
     def _solve(self, X, columns, weight, y):
-        space = _Space.of(X, weight, float(self.D))
+        space = _Space.of(X, weight, float(self.D), bool(self.fit_intercept))
         results = [self._one_column(space, column, weight, k) for k, column in enumerate(columns)]
         coef, intercept = space.lift(np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
-        self.components_ = metric_root(space.metric())
+        self.components_ = space.root()
         self._keep(results, coef, intercept)
 
     def _solve_column(self, space, y, weight, k):
@@ -88,23 +90,25 @@ class _Space:
     rows: np.ndarray
     T: np.ndarray
     reduced: TemperedScatter | None
+    centred: bool = True
 
     @classmethod
-    def of(cls, X, weight, D):
+    def of(cls, X, weight, D, centred):
         if D == 1:
             scatter = tempered_scatter(X, sample_weight=weight)
             if len(scatter.eigenvalues) == 0:
                 raise ValueError("X has no feature that varies; with D=1 there is nothing to learn from.")
             if not scatter.full_rank:
-                return cls(scatter.project(X), scatter.eigenvalues, scatter)
+                return cls(scatter.project(X, centred=centred), scatter.eigenvalues, scatter, centred)
         Sigma = scatter_matrix(X, sample_weight=weight) / weight.sum()
         return cls(X, (1 - D) * np.eye(len(Sigma)) + D * Sigma, None)
 
     def lift(self, coef, intercept):
-        return (coef, intercept) if self.reduced is None else self.reduced.lift(coef, intercept)
+        return (coef, intercept) if self.reduced is None else self.reduced.lift(coef, intercept, centred=self.centred)
 
-    def metric(self):
-        """The inverse of T in the user's units."""
+    def root(self):
+        """L with ``L'L`` the inverse of T, in the user's units; the rank is decided where T has unit diagonal."""
         if self.reduced is None:
-            return np.linalg.inv(self.T)
-        return self.reduced.lift_metric(np.diag(1 / self.T))
+            scale = np.sqrt(np.diag(self.T))
+            return metric_root(np.linalg.inv(self.T / np.outer(scale, scale))) / scale
+        return metric_root(np.diag(1 / self.T)) @ self.reduced.eigenvectors.T * self.reduced.inverse_scale

@@ -1,5 +1,7 @@
 """Figures, as Matplotlib objects, drawn only when asked for."""
 
+from .dimension import DimensionPathDisplay
 from .metric import MarginDisplay, MetricDisplay
+from .selection import CVDisplay, PathDisplay
 
-__all__ = ["MarginDisplay", "MetricDisplay"]
+__all__ = ["CVDisplay", "DimensionPathDisplay", "MarginDisplay", "MetricDisplay", "PathDisplay"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..geometry import minimum_enclosing_ball
+from ..models.base import as_dense
 from ._matplotlib import pyplot
 
 
@@ -21,7 +22,7 @@ class MarginDisplay:
     @classmethod
     def from_estimator(cls, estimator, X, y, *, column=0, axes=None):
         """Draw a fitted model on the data (X, y); `column` picks the class against the rest."""
-        X = np.asarray(X, dtype=float)
+        X = as_dense(estimator._features(X))  # the features of the kernel map, where there is one
         w, b = estimator.coef_[column], estimator.intercept_[column]
         L = estimator.components_
         v = np.linalg.lstsq(L.T, w, rcond=None)[0]
@@ -99,11 +100,14 @@ class MetricDisplay:
         return self
 
     def _plot_convergence(self, axis):
-        rounds = np.arange(1, len(self.history) + 1)
-        best = max(entry["dual_objective"] for entry in self.history)
-        above = [max(entry["objective"] - best, 1e-16) / abs(best) for entry in self.history]
-        axis.semilogy(rounds, above, label="objective above the best bound")
-        axis.semilogy(rounds, [max(entry["gap"], 1e-16) for entry in self.history], label="relative gap")
+        for column in sorted({entry.get("column", 0) for entry in self.history}):
+            part = [entry for entry in self.history if entry.get("column", 0) == column]
+            rounds = np.arange(1, len(part) + 1)
+            best = max(entry["dual_objective"] for entry in part)
+            above = [max(entry["objective"] - best, 1e-16) / abs(best) for entry in part]
+            labels = ("objective above the best bound", "relative gap") if column == 0 else (None, None)
+            axis.semilogy(rounds, above, color="tab:blue", label=labels[0])
+            axis.semilogy(rounds, [max(entry["gap"], 1e-16) for entry in part], color="tab:orange", label=labels[1])
         axis.set(xlabel="round", title="convergence")
         axis.xaxis.get_major_locator().set_params(integer=True)
         axis.legend()

@@ -18,13 +18,17 @@ class PathDisplay:
         """Draw an `FSVMPath`; `column` picks the class against the rest."""
         return cls(path, column).plot(axes)
 
+    @property
+    def _class(self):
+        return self.path.classes[1 if len(self.path.classes) == 2 else self.column]
+
     def plot(self, axes=None):
         if axes is None:
             _, axes = pyplot().subplots(1, 2, figsize=(10, 4), layout="constrained")
         order = np.argsort(self.path.Cs)
         Cs = self.path.Cs[order]
         axes[0].semilogx(Cs, self.path.coef[order, self.column])
-        axes[0].set(xlabel="C", ylabel="coefficient", title=f"path of class {self.path.classes[self.column]}")
+        axes[0].set(xlabel="C", ylabel="coefficient", title=f"path of class {self._class}")
         axes[1].semilogx(Cs, self.path.n_support[order, self.column])
         axes[1].set(xlabel="C", ylabel="support vectors", title="rows that carry the separator")
         self.axes_, self.figure_ = axes, axes[0].figure

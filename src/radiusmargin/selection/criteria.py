@@ -41,7 +41,8 @@ def span_loo(X, y, coef, intercept, alpha, c, regularizer=None, fit_intercept=Tr
     Z = linalg.solve_triangular(L, X[support].T, lower=True).T  # rows in the metric of the problem
     spans = _squared_spans(Z, free[support], fit_intercept)
     out = margins.copy()
-    out[support] -= alpha[support] * spans
+    # With no row on the margin the intercept is not determined, and leaving a row out may move it anywhere.
+    out[support] = -np.inf if fit_intercept and not free.any() else out[support] - alpha[support] * spans
     return out
 
 

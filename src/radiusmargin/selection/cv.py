@@ -8,7 +8,7 @@ from itertools import product
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.metrics import check_scoring
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,9 +20,14 @@ from ..models.fsvm import FSVM
 from ..solvers.result import relative_gap
 from .criteria import radius_margin_bound, span_loo
 from .family import coordinates, fit_family, regularizer
+from .folds import Fold, feature_sets, listed, take
 from .grid import Member, Scores
 from .moments import FoldMoments
 
+FITTED = (
+    "_parts", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
+    "cv_results_", "scores_",
+)  # fmt: skip
 EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
 
 
@@ -136,32 +141,38 @@ class FSVMCV(MarginClassifier):
     # -- fitting ------------------------------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Score every member, then refit what was chosen on all rows.
 
-        On Ctrl-C during the scoring, `cv_results_` keeps the splits that were finished, and the interrupt goes on.
+        On Ctrl-C during the scoring, `cv_results_` keeps what was finished, and the interrupt goes on. `groups` goes to a
+        splitter that wants it.
         """
+        for name in FITTED:
+            self.__dict__.pop(name, None)
         self._check_parameters()
         X, codes, weight = self._check_training_data(X, y, sample_weight)
-        splits = self._splits(codes, self.__dict__.pop("_kept_rows"), sample_weight)
+        splits = self._splits(codes, self.__dict__.pop("_kept_rows"), sample_weight, groups)
         scores = Scores(len(splits))
         try:
             self._search(X, codes, weight, splits, scores)
         except KeyboardInterrupt:
+            scores.drop_unfinished()
             if scores.table and scores.finished().any():
                 self._report(scores)
                 warnings.warn(
-                    f"interrupted after {int(scores.finished().sum())} of {len(splits)} splits; cv_results_ holds their scores",
+                    f"interrupted: cv_results_ holds {len(scores.table)} members on {int(scores.finished().sum())} of "
+                    f"{len(splits)} splits",
                     stacklevel=2,
                 )
             raise
         self._report(scores)
         if self.refit:
             self._refit(X, codes, weight, scores)
+            self._warn_unless_converged()
         return self
 
     def _search(self, X, codes, weight, splits, scores):
-        Cs = self._initial_Cs(X, codes, weight)
+        Cs = self._initial_Cs(weight)
         for extension in range(EXTENSIONS + 1):
             self._score_all(X, codes, weight, splits, Cs, scores)
             tried = np.unique([m.C for m in scores.table])
@@ -171,62 +182,60 @@ class FSVMCV(MarginClassifier):
             ratio = (tried[-1] / tried[0]) ** (1 / (len(tried) - 1))
             if best == tried[-1]:
                 Cs = tried[-1] * ratio ** np.arange(1, 4)
-            elif best == tried[0] and self.combine == "best":
+            elif best == tried[0]:
                 Cs = tried[0] / ratio ** np.arange(1, 4)
             else:
                 break
-        self.Cs_ = np.unique([m.C for m in scores.table])
 
     def _score_all(self, X, codes, weight, splits, Cs, scores):
         if self.criterion != "cv":
             return self._score_without_refitting(X, codes, weight, Cs, scores)
-        moments = FoldMoments(X, codes, weight, [test for _, test in splits]) if self._is_linear else None
+        scatters = listed(self.scatter)
+        moments = None
+        if self._is_linear:
+            by_class = "within" in scatters or self.class_weight is not None
+            moments = FoldMoments(X, codes, weight, [test for _, test in splits], by_class=by_class)
         for i, (train, test) in enumerate(splits):
             if self.verbose:
                 print(f"\r[FSVMCV] split {i + 1}/{len(splits)}", end="", file=sys.stderr, flush=True)
-            complement = moments is not None and len(train) + len(test) == len(codes)
-            for gamma in self._gammas:
-                rows, unseen, kmap = self._fold_features(X[train], X[test], weight[train], gamma)
-                for scatter, size in product(_listed(self.scatter), self._sizes(kmap)):
-                    if complement:
-                        space = moments.space(i, scatter)
+            factors = self._class_factors(codes[train], weight[train])
+            inner = weight[train] * factors[codes[train]]
+            complement = len(train) + len(test) == len(codes) == len(np.unique(np.concatenate([train, test])))
+            for features in feature_sets(self):
+                rows, unseen, _ = self._fold_features(X, train, test, inner, features)
+                whole = Fold(self, rows, unseen, codes[train], inner, codes[test], weight[test])
+                for scatter, size in product(scatters, features.sizes):
+                    fold = whole.columns(size)
+                    if moments is not None and complement:
+                        space = moments.space(i, train, factors, scatter)
                     else:
                         space = tempered_scatter(
-                            rows[:, :size], codes[train], sample_weight=weight[train], kind=scatter,
-                            standardise=self._is_linear,
-                        )  # fmt: skip
-                    key = {"scatter": scatter, "gamma": gamma, "n_components": self._size_name(size, kmap)}
-                    fold = _Fold(
-                        self,
-                        rows[:, :size],
-                        unseen[:, :size],
-                        codes[train],
-                        codes[test],
-                        weight[train],
-                        weight[test],
-                    )
-                    fold.score(space, Cs, key, i, scores)
+                            fold.rows, fold.codes, sample_weight=inner, kind=scatter, standardise=self._is_linear
+                        )
+                    key = {"scatter": scatter, "gamma": features.gamma, "n_components": features.name(size)}
+                    fold.score(space, features.powers, Cs, key, i, scores)
         if self.verbose:
             print(file=sys.stderr)
 
     def _score_without_refitting(self, X, codes, weight, Cs, scores):
-        columns = self._label_columns(codes)
-        for gamma in self._gammas:
-            rows, _, kmap = self._fold_features(X, X[:1], weight, gamma)
-            for scatter, size in product(_listed(self.scatter), self._sizes(kmap)):
-                part = as_dense(rows[:, :size])
-                space = tempered_scatter(part, codes, sample_weight=weight, kind=scatter, standardise=self._is_linear)
-                key = {"scatter": scatter, "gamma": gamma, "n_components": self._size_name(size, kmap)}
-                for p in _listed(self.whitening):
-                    values = self._criterion_values(part, columns, weight, space, p, Cs)
+        columns, everything = self._label_columns(codes), np.arange(len(codes))
+        inner = weight * self._class_factors(codes, weight)[codes]
+        for features in feature_sets(self):
+            rows, _, _ = self._fold_features(X, everything, everything[:1], inner, features)
+            for scatter, size in product(listed(self.scatter), features.sizes):
+                part = as_dense(rows)[:, :size]
+                space = tempered_scatter(part, codes, sample_weight=inner, kind=scatter, standardise=self._is_linear)
+                key = {"scatter": scatter, "gamma": features.gamma, "n_components": features.name(size)}
+                for p in features.powers:
+                    values = self._criterion_values(part, columns, inner, weight, space, p, Cs)
                     for C, value in zip(Cs, values, strict=True):
-                        scores.set(Member(float(p), float(C), **key), 0, value)
+                        scores.set(Member(p, float(C), **key), 0, value)
 
-    def _criterion_values(self, X, columns, weight, space, p, Cs):
+    def _criterion_values(self, X, columns, weight, score_weight, space, p, Cs):
         B = regularizer(space, p)
         fit = fit_family(
             X, columns, weight, space, [p], Cs, tol=min(self.cv_tol, 1e-5), fit_intercept=self.fit_intercept,
-            max_iter=self.max_iter, n_jobs=self.n_jobs, keep_alpha=True,
+            max_iter=int(self.max_iter), n_jobs=self.n_jobs, keep_alpha=True,
         )  # fmt: skip
         values = np.zeros(len(Cs))
         X = coordinates(space, X, self.fit_intercept)
@@ -247,27 +256,19 @@ class FSVMCV(MarginClassifier):
                 right = (
                     (loo[0] > 0) == (columns[0] > 0) if len(loo) == 1 else np.argmax(loo, 0) == np.argmax(columns, 0)
                 )
-                values[j] = weight @ right / weight.sum()
+                values[j] = score_weight @ right / score_weight.sum()
         return values
 
     def _report(self, scores):
-        searched = [
-            "C",
-            "whitening",
-            "scatter",
-            "eta",
-            *([] if self._is_linear else ["gamma", "n_components"]),
-        ]
+        searched = ("C", "whitening", "scatter", "eta", *(() if self._is_linear else ("gamma", "n_components")))
         self.cv_results_ = scores.results(searched)
+        self.Cs_ = np.unique([m.C for m in scores.table])
         keys = [key for key in self.cv_results_ if key.startswith("split")]
         self.scores_ = np.column_stack([self.cv_results_[key] for key in keys])
         best = scores.best(self.one_standard_error)
         members, mean, _ = scores.summary()
-        self.C_, self.best_params_, self.best_score_ = (
-            best.C,
-            best.params(searched),
-            float(mean[members.index(best)]),
-        )
+        self.C_, self.best_params_ = best.C, best.params(searched)
+        self.best_score_ = float(mean[members.index(best)])
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
@@ -275,12 +276,14 @@ class FSVMCV(MarginClassifier):
         if self.combine == "best":
             self._refit_best(X, codes, weight, scores.best(self.one_standard_error))
         else:
+            weight = weight * self._class_factors(codes, weight)[codes]
             self._refit_average(X, codes, weight, scores.near_best(self.band))
 
     def _refit_best(self, X, codes, weight, member):
         model = self._member_estimator(member)
-        # Class weights are in `weight` already.
         model.fit(X, self.classes_[codes], sample_weight=weight)
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
         self.best_estimator_, self.members_ = model, [self.best_params_]
         self._parts = [(getattr(model, "kernel_map_", None), model.coef_, model.intercept_)]
         for name in ("objective_", "dual_objective_", "dual_gap_", "n_iter_"):
@@ -288,14 +291,14 @@ class FSVMCV(MarginClassifier):
         self._expose()
 
     def _refit_average(self, X, codes, weight, members):
-        self.__dict__.pop("best_estimator_", None)
         columns = self._label_columns(codes)
         self._parts, totals = [], np.zeros(3)
         groups = {}
-        for member in members:
-            groups.setdefault((member.gamma, member.n_components, member.scatter, member.eta), []).append(member)
-        for (gamma, size, scatter, eta), group in groups.items():
-            kmap = None if self._is_linear else self._kernel_map(gamma, size)
+        for m in members:
+            own_map = m.whitening if m.n_components is None else None  # the default size depends on the exponent
+            groups.setdefault((m.gamma, m.n_components, m.scatter, m.eta, own_map), []).append(m)
+        for (gamma, size, scatter, eta, power), group in groups.items():
+            kmap = None if self._is_linear else self._kernel_map(gamma, size, power)
             rows = X if kmap is None else kmap.fit_transform(X, sample_weight=weight)
             if eta > 0:
                 coef, intercept, values = self._refit_smoothed(rows, codes, weight, group)
@@ -305,16 +308,12 @@ class FSVMCV(MarginClassifier):
             decision = np.asarray(rows @ coef.reshape(-1, coef.shape[-1]).T) + intercept.ravel()
             squares = weight @ decision**2 / weight.sum()
             sizes = np.sqrt(squares.reshape(len(group), -1).mean(axis=1)).clip(1e-300) * len(members)
-            self._parts.append(
-                (kmap, np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes))
-            )
+            part = np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)
+            self._parts.append((kmap, *part))
             totals += values
         self.members_ = [m.params(self.best_params_) for m in members]
-        self.objective_, self.dual_objective_, self.n_iter_ = (
-            float(totals[0]),
-            float(totals[1]),
-            max(1, int(totals[2])),
-        )
+        self.objective_, self.n_iter_ = float(totals[0]), max(1, int(totals[2]))
+        self.dual_objective_ = min(float(totals[1]), self.objective_)
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
         self._expose()
 
@@ -325,7 +324,7 @@ class FSVMCV(MarginClassifier):
             Cs = np.array([m.C for m in group if m.whitening == p])
             fit = fit_family(
                 rows, columns, weight, space, [p], Cs, tol=self.tol, fit_intercept=self.fit_intercept,
-                max_iter=self.max_iter, n_jobs=self.n_jobs,
+                max_iter=int(self.max_iter), n_jobs=self.n_jobs,
             )  # fmt: skip
             coefs.append(fit.coef[0])
             intercepts.append(fit.intercept[0])
@@ -339,8 +338,6 @@ class FSVMCV(MarginClassifier):
         return np.stack([m.coef_ for m in models]), np.stack([m.intercept_ for m in models]), totals
 
     def _expose(self):
-        for name in ("coef_", "intercept_"):
-            self.__dict__.pop(name, None)
         if self._is_linear:
             self.coef_ = sum(part[1] for part in self._parts)
             self.intercept_ = sum(part[2] for part in self._parts)
@@ -350,6 +347,10 @@ class FSVMCV(MarginClassifier):
 
     def decision_function(self, X):
         """Scores of the chosen member or of the average."""
+        if hasattr(self, "cv_results_") and not hasattr(self, "_parts"):
+            raise NotFittedError(
+                "This FSVMCV was fitted with refit=False: there are scores, but no model to predict with."
+            )
         check_is_fitted(self, "_parts")
         X = super()._features(X)
         scores = sum(
@@ -368,21 +369,24 @@ class FSVMCV(MarginClassifier):
         check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
         check_number("max_iter", self.max_iter, 1)
         check_number("n_repeats", self.n_repeats, 1)
+        for name in ("Cs", "whitening", "scatter", "eta"):
+            if not isinstance(getattr(self, name), Integral) and len(listed(getattr(self, name))) == 0:
+                raise ValueError(f"{name} must not be empty.")
         if isinstance(self.Cs, Integral):
             check_number("Cs", self.Cs, 1)
         else:
-            for C in _listed(self.Cs):
+            for C in listed(self.Cs):
                 check_number("Cs", C, 0, low_allowed=False)
-        for p in _listed(self.whitening):
+        for p in listed(self.whitening):
             check_number("whitening", p, 0, 1, high_allowed=True)
-        for eta in _listed(self.eta):
+        for eta in listed(self.eta):
             check_number("eta", eta, 0)
-        for scatter in _listed(self.scatter):
+        for scatter in listed(self.scatter):
             check_choice("scatter", scatter, ("total", "within"))
-        if self.criterion != "cv" and any(eta > 0 for eta in _listed(self.eta)):
+        if self.criterion != "cv" and any(eta > 0 for eta in listed(self.eta)):
             raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
 
-    def _splits(self, codes, kept, sample_weight):
+    def _splits(self, codes, kept, sample_weight, groups):
         """(train, test) numbers among the `kept` rows, those of positive weight."""
         if self.criterion != "cv":
             return [(np.arange(len(codes)), np.arange(len(codes)))]
@@ -391,65 +395,55 @@ class FSVMCV(MarginClassifier):
             if smallest < 2:
                 raise ValueError("Every class needs at least 2 samples for cross-validation, the smallest has 1.")
             splitter = RepeatedStratifiedKFold(
-                n_splits=int(min(self.cv, smallest)),
-                n_repeats=int(self.n_repeats),
-                random_state=self.random_state,
+                n_splits=int(min(self.cv, smallest)), n_repeats=int(self.n_repeats), random_state=self.random_state
             )
             return list(splitter.split(codes, codes))
+        # A splitter of the user's counts the rows that were passed in, those of weight zero too.
         n_rows = (
             len(kept) if sample_weight is None or isinstance(sample_weight, Real) else len(np.asarray(sample_weight))
         )
-        if len(kept) == n_rows:
-            return list(check_cv(self.cv, codes, classifier=True).split(codes, codes))
-        # A splitter of the user's counts the rows that were passed in, those of weight zero too.
-        place = np.full(n_rows, -1)
-        place[kept] = np.arange(len(kept))
-        labels = np.zeros(n_rows, dtype=int)
-        labels[kept] = codes
-        found = check_cv(self.cv, labels, classifier=True).split(labels, labels)
-        return [tuple(place[part][place[part] >= 0] for part in pair) for pair in found]
+        place, labels = np.full(n_rows, -1), np.zeros(n_rows, dtype=int)
+        place[kept], labels[kept] = np.arange(len(kept)), codes
+        splits = []
+        for i, pair in enumerate(check_cv(self.cv, labels, classifier=True).split(labels, labels, groups)):
+            pair = [np.flatnonzero(part) if np.asarray(part).dtype == bool else np.asarray(part) for part in pair]
+            train, test = (place[part][place[part] >= 0] for part in pair)
+            absent = np.setdiff1d(np.arange(len(self.classes_)), codes[train])
+            if len(absent):
+                missing = self.classes_[absent].tolist()
+                raise ValueError(f"cv: split {i} has no training rows of class {missing}; use a stratified splitter.")
+            splits.append((train, test))
+        return splits
 
-    def _initial_Cs(self, X, codes, weight):
-        """From where the separator stops being the difference of the class means, to where slack is nearly forbidden."""
+    def _initial_Cs(self, weight):
+        """From where the separator is still the difference of the class means, to where slack is nearly forbidden."""
         if not isinstance(self.Cs, Integral):
-            return np.unique(np.asarray(_listed(self.Cs), dtype=float))
-        low = max(1.0 / weight.sum(), 1e-4)
-        return np.geomspace(low, 1e2 if self._is_linear else 1e3, int(self.Cs))
+            return np.unique(np.asarray(listed(self.Cs), dtype=float))
+        if self.Cs == 1:
+            return np.array([1.0 / weight.mean()])
+        low, high = max(1.0 / len(weight), 1e-4), 1e2 if self._is_linear else 1e3
+        return np.geomspace(low, high, int(self.Cs)) / weight.mean()
 
-    @property
-    def _is_linear(self):
-        return isinstance(self.kernel, str) and self.kernel == "linear" and self.n_components is None
-
-    @property
-    def _gammas(self):
-        return [None] if self._is_linear else _listed(self.gamma)
-
-    def _kernel_map(self, gamma, n_components):
+    def _kernel_map(self, gamma, n_components, whitening):
         return FSVM(
             kernel=self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, n_components=n_components,
-            random_state=self.random_state, whitening=max(_listed(self.whitening)),
+            random_state=self.random_state, whitening=1.0 if whitening is None else whitening,
         )._make_kernel_map()  # fmt: skip
 
-    def _fold_features(self, train, test, weight, gamma):
-        """(training features, test features, map), with the most components that any member asks for."""
+    def _fold_features(self, X, train, test, weight, features):
+        """(training features, test features, map)."""
         if self._is_linear:
-            return train, test, None
-        kmap = self._kernel_map(gamma, _listed(self.n_components)[-1])
-        return kmap.fit_transform(train, sample_weight=weight), kmap.transform(test), kmap
-
-    def _sizes(self, kmap):
-        if kmap is None or not all(isinstance(m, Integral) for m in _listed(self.n_components)):
-            return [None]
-        return [int(m) for m in _listed(self.n_components)]
-
-    def _size_name(self, size, kmap):
-        return size if size is not None else (None if kmap is None else _listed(self.n_components)[-1])
+            return X[train], X[test], None
+        kmap = self._kernel_map(features.gamma, features.n_components, features.powers[0])
+        columns = train if isinstance(self.kernel, str) and self.kernel == "precomputed" else None
+        rows = kmap.fit_transform(take(X, train, columns), sample_weight=weight)
+        return rows, kmap.transform(take(X, test, columns)), kmap
 
     def _member_estimator(self, m):
         return FSVM(
             C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, kernel=self.kernel,
             gamma="scale" if m.gamma is None else m.gamma, degree=self.degree, coef0=self.coef0,
-            n_components=m.n_components, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter,
+            n_components=m.n_components, fit_intercept=self.fit_intercept, class_weight=self.class_weight, tol=self.tol, max_iter=int(self.max_iter),
             random_state=self.random_state,
         )  # fmt: skip
 
@@ -459,58 +453,5 @@ class FSVMCV(MarginClassifier):
         return FSVM(
             kernel=kernel,
             C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, fit_intercept=self.fit_intercept,
-            tol=tol or self.tol, max_iter=self.max_iter,
+            tol=tol or self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip
-
-
-class _Fold:
-    """One training and test part in feature space, and the scores of all members on it."""
-
-    def __init__(self, search, rows, unseen, codes, test_codes, weight, test_weight):
-        self.search, self.rows, self.unseen = search, rows, unseen
-        self.codes, self.test_codes, self.weight, self.test_weight = codes, test_codes, weight, test_weight
-
-    def score(self, space, Cs, key, split, scores):
-        search = self.search
-        powers = [float(p) for p in _listed(search.whitening)]
-        columns = search._label_columns(self.codes)
-        for eta in _listed(search.eta):
-            if eta > 0:
-                for p, C in product(powers, Cs):
-                    member = Member(p, float(C), float(eta), **key)
-                    model = search._plain_estimator(member, search.cv_tol).fit(
-                        self.rows, self.codes, sample_weight=self.weight
-                    )
-                    scores.set(member, split, self._score_one(model.coef_, model.intercept_))
-                continue
-            fit = fit_family(
-                self.rows, columns, self.weight, space, powers, Cs, tol=search.cv_tol, max_iter=search.max_iter,
-                fit_intercept=search.fit_intercept, n_jobs=search.n_jobs,
-            )  # fmt: skip
-            values = self._score_family(fit)
-            for (i, p), (j, C) in product(enumerate(powers), enumerate(Cs)):
-                scores.set(Member(p, float(C), **key), split, values[i, j])
-
-    def _score_family(self, fit):
-        if self.search.scoring is None or self.search.scoring == "accuracy":
-            decision = fit.scores(self.unseen)
-            predicted = decision[..., 0] > 0 if decision.shape[-1] == 1 else decision.argmax(axis=-1)
-            return (predicted == self.test_codes) @ self.test_weight / self.test_weight.sum()
-        P, C = fit.coef.shape[:2]
-        return np.array([[self._score_one(fit.coef[i, j], fit.intercept[i, j]) for j in range(C)] for i in range(P)])
-
-    def _score_one(self, coef, intercept):
-        """Any scorer, on a model with the given separators."""
-        model = FSVM()
-        model.classes_, model.coef_, model.intercept_ = self.search.classes_, coef, intercept
-        model.n_features_in_ = self.unseen.shape[1]
-        scorer = check_scoring(model, scoring=self.search.scoring)
-        truth = self.search.classes_[self.test_codes]
-        if (self.test_weight == 1).all():
-            return scorer(model, self.unseen, truth)
-        return scorer(model, self.unseen, truth, sample_weight=self.test_weight)
-
-
-def _listed(value):
-    """A list from a list or a single value."""
-    return [value] if value is None or isinstance(value, (str, Real)) else list(value)

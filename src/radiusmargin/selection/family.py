@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geometry.tempered import TemperedScatter
+from ..geometry.tempered import NO_SPREAD, TemperedScatter
 from ..solvers.hinge import HingeBatch, _solve
 
 
@@ -35,6 +35,8 @@ def fit_family(
     keep_alpha=False,
 ):  # fmt: skip
     """Solve for every whitening exponent, class column and C on the rows X, in the range of the scatter."""
+    if len(space.eigenvalues) == 0:
+        raise ValueError(NO_SPREAD)
     rows = coordinates(space, X, fit_intercept)
     B = np.stack([regularizer(space, p) for p in whitening])
     K = len(columns)

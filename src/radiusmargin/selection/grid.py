@@ -33,11 +33,18 @@ class Scores:
         self.table: dict[Member, np.ndarray] = {}
 
     def set(self, member, split, value):
+        if not np.isfinite(value):
+            raise ValueError(f"scoring gave {value!r} for {member} on split {split}; it must be a finite number.")
         self.table.setdefault(member, np.full(self.n_splits, np.nan))[split] = value
 
     def finished(self):
         """Which splits have every score."""
         return ~np.isnan(np.array(list(self.table.values()))).any(axis=0)
+
+    def drop_unfinished(self):
+        """After an interrupt: without the members that were only begun, if others have all their scores."""
+        whole = {m: values for m, values in self.table.items() if not np.isnan(values).any()}
+        self.table = whole or self.table
 
     def summary(self):
         """(members in order of preference, mean, standard error) over the finished splits."""

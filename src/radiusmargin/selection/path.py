@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y
 
 from ..geometry import tempered_scatter
@@ -73,6 +74,9 @@ def fsvm_path(
     if (Cs <= 0).any():
         raise ValueError(f"Cs must be positive, got {Cs.min():g}.")
     weights = check_weights(sample_weight, X.shape[0])
+    check_classification_targets(y)
+    kept = np.flatnonzero(weights)
+    X, y, weights = X[kept], y[kept], weights[kept]
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must contain at least 2 classes, found only {classes.tolist()}.")

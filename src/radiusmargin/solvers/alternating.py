@@ -10,13 +10,13 @@ DECAY = 0.3  # of eta from one round to the next, until the eta that was asked f
 SMALLEST_ETA = 1e-12  # relative to where the continuation starts, where eta = 0 was asked for
 
 
-def solve_alternating(problem, init=None):
+def solve_alternating(problem):
     """Minimise by turns over M (a geometric mean, in closed form) and over the separators; stops on the gap.
 
     Monotone, and convergent to the global optimum for eta > 0, but slow as eta goes to zero: so eta comes down from
     where it equals the weights in size. With eta = 0 the gap is that of the unsmoothed problem.
     """
-    state = initial_state(problem, init)
+    state = initial_state(problem)
     columns = np.arange(problem.n_columns)
     norm = problem.norm
     eta = np.sum((norm.root @ state.W) ** 2) / np.trace(norm.T)
@@ -27,7 +27,7 @@ def solve_alternating(problem, init=None):
             break
         eta = max(DECAY * eta, smallest)
         B = norm.with_eta(eta).at(state.W).inverse_metric(problem.penalty)
-        tol = max(0.01 * min(gap, 1.0), 0.1 * problem.tol)
+        tol = 0.1 * problem.tol  # a looser one would accept the start, and nothing would move
         state.take(columns, problem.hinge(columns, (B + B.T) / 2, state.start(columns), tol))
         gap = state.certify(eta=eta)
     return state.result()

@@ -303,6 +303,9 @@ def _solve(
     """
     check_positive("tol", tol)
     check_count("max_iter", max_iter)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.max(Cs) * np.max(weights) * len(weights)):
+            raise ValueError(f"C times sample_weight overflows: the largest C is {np.max(Cs):g}. Use smaller weights.")
     order = np.argsort(Cs, kind="stable")
     d = X.shape[1]
     if problems is None:

@@ -95,11 +95,11 @@ def _divided_differences(s, tau):
     return symmetric, antisymmetric, np.where(s > 0, h / np.where(s > 0, s, 1.0), 1.0), above
 
 
-def solve_matrix_newton(problem, state, max_steps=400):
+def solve_matrix_newton(problem, state):
     """Improve `state` until its certified gap is at most `problem.tol`."""
     solver = _MatrixNewton(problem, state)
     if state.certify() > problem.tol or problem.norm.eta == 0.0:
-        solver.run(max_steps)
+        solver.run(problem.max_iter)
     return state.result()
 
 

@@ -17,7 +17,7 @@ INNER_STEPS = 20
 FLOOR = 1e-6  # of the largest eigenvalue of M in whitened coordinates
 
 
-def solve_projected_gradient(problem, init=None, max_rounds=50, stall=1e-7):
+def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
     """Run Algorithm 1 until the objective stalls; the result carries its true gap."""
     norm, penalty = problem.norm, problem.penalty
     K, n = problem.Y.shape
@@ -27,7 +27,7 @@ def solve_projected_gradient(problem, init=None, max_rounds=50, stall=1e-7):
     N = _scaled(norm.root.copy(), penalty, problem)
     previous = np.inf
     start = (None, None)
-    for round_ in range(max_rounds):
+    for round_ in range(min(max_rounds, problem.max_iter)):
         B = norm.root @ np.linalg.inv(N) @ norm.root
         state.take(columns, problem.hinge(columns, (B + B.T) / 2, start, 0.1 * problem.tol))
         start = state.start(columns)

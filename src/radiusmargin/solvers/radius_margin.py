@@ -122,24 +122,21 @@ class State:
         )
 
 
-def initial_state(problem, init=None):
+def initial_state(problem):
     """The separators of every column in the whitened metric: exact for one column and eta = 0."""
     K, n = problem.Y.shape
     d = problem.X.shape[1]
     state = State(problem, np.zeros((d, K)), np.zeros(K), np.zeros((K, n)))
     columns = np.arange(K)
-    start = (None, None)
-    if init is not None:
-        state.W, state.b = init[0].T.copy(), init[1].copy()
-        start = (state.start(columns)[0], init[2])
     kappa = problem.penalty.kappa if isinstance(problem.penalty, Constrained) else problem.weights.sum()
-    state.take(columns, problem.hinge(columns, problem.norm.T / kappa, start, max(0.1 * problem.tol, 1e-10)))
+    tol = max(0.1 * problem.tol, 1e-10)
+    state.take(columns, problem.hinge(columns, problem.norm.T / kappa, (None, None), tol))
     return state
 
 
-def solve_exact(problem, init=None):
+def solve_exact(problem):
     """Minimise to `tol`: a hinge problem where M can be eliminated to one, matrix Newton steps where it cannot."""
-    state = initial_state(problem, init)
+    state = initial_state(problem)
     if problem.n_columns > 1 or problem.norm.eta > 0.0 or isinstance(problem.penalty, Penalised):
         return solve_matrix_newton(problem, state)
     state.certify()

@@ -53,4 +53,4 @@ class HingeResult(Result):
 def relative_gap(objective: float, dual_objective: float) -> float:
     """``(P - D) / |P|``, zero where both vanish."""
     difference = objective - dual_objective
-    return difference / abs(objective) if difference > 0.0 else 0.0
+    return 0.0 if difference <= 0.0 else difference / abs(objective)  # NaN stays NaN: it is no certificate
