@@ -14,11 +14,11 @@ except PackageNotFoundError:  # a source tree that was never installed
 __all__ = [
     "FSVM",
     "FSVMCV",
-    "KernelMap",
     "MRSVM",
     "MSVM",
     "RMM",
     "SVM",
+    "KernelMap",
     "RSVMMuPlus",
     "RSVMPlus",
     "SemiWhitening",

@@ -22,6 +22,7 @@ LANDMARKS = (
 
 SIDE = 250  # of an LFW image, which the points refer to
 DESCRIPTOR = 128
+DIAMETERS = 6.0  # of a keypoint, that the 4 x 4 histograms of OpenCV's descriptor span
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ class SiftFeatures:
     points : "landmarks", "grid" or tuple of (x, y), default="landmarks"
         Points in pixels of the whole 250 x 250 image; "grid" lays `grid` x `grid` of them over the crop.
     grid : int, default=7
-    scales : tuple of float, default=(16, 32, 64)
-        Diameters of the keypoints in pixels. A larger one is read from a coarser octave of the pyramid.
+    scales : tuple of float, default=(24, 48, 96)
+        Widths in pixels of the patches that a descriptor covers (its 4 x 4 histograms, six diameters of a keypoint). A
+        larger one is read from a coarser octave of the pyramid.
     crop : tuple (left, top, right, bottom), default=(50, 50, 200, 200)
         Nothing outside it is looked at: the background of LFW images tells people apart, and should not.
     power : float in (0, 1], default=0.5
@@ -49,7 +51,7 @@ class SiftFeatures:
 
     points: str | tuple = "landmarks"
     grid: int = 7
-    scales: tuple = (16.0, 32.0, 64.0)
+    scales: tuple = (24.0, 48.0, 96.0)
     crop: tuple = (50, 50, 200, 200)
     power: float = 0.5
 
@@ -60,7 +62,7 @@ class SiftFeatures:
         if not 0 < self.power <= 1:
             raise ValueError(f"power must be in (0, 1], got {self.power!r}.")
         if not self.scales or min(self.scales) <= 0:
-            raise ValueError(f"scales must hold positive diameters, got {self.scales!r}.")
+            raise ValueError(f"scales must hold positive widths, got {self.scales!r}.")
         if isinstance(self.points, str) and self.points not in ("landmarks", "grid"):
             raise ValueError(f"points must be 'landmarks', 'grid' or a sequence of (x, y), got {self.points!r}.")
         outside = [p for p in self.positions() if not (left <= p[0] < right and top <= p[1] < bottom)]
@@ -87,7 +89,7 @@ class SiftFeatures:
         left, top, right, bottom = self.crop
         face = np.ascontiguousarray(image[top:bottom, left:right])
         keypoints = [
-            cv2.KeyPoint(x - left, y - top, float(scale), 0.0, 0.0, _octave(scale))
+            cv2.KeyPoint(x - left, y - top, scale / DIAMETERS, 0.0, 0.0, _octave(scale))
             for x, y in self.positions()
             for scale in self.scales
         ]
@@ -98,8 +100,8 @@ class SiftFeatures:
 
 
 def _octave(scale):
-    """OpenCV reads the level of the pyramid from the keypoint: one octave coarser for each doubling from 16."""
-    return int(max(0, np.floor(np.log2(scale / 16.0) + 1e-9)))
+    """OpenCV reads the level of the pyramid from the keypoint: one octave coarser for each doubling from 24 pixels."""
+    return int(max(0, np.floor(np.log2(scale / 24.0) + 1e-9)))
 
 
 def _normalised(descriptors, power):

@@ -86,7 +86,7 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = pairs.shape[2]
         self.projection_ = None
         if self.projection is not None:
-            self.projection_ = clone(self.projection).fit(pairs.reshape(-1, pairs.shape[2]))
+            self.projection_ = clone(self.projection).fit(distinct_images(pairs))
         projected = self._project(pairs)
         self.features_ = PairFeatures(self.features, metric=self.metric, shrinkage=self.shrinkage)
         rows = self.features_.fit_transform(projected, same)
@@ -133,6 +133,17 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.three_d_array = True
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def distinct_images(pairs):
+    """Every image once, in the order of first appearance: one that is in many pairs weighs no more than others.
+
+    >>> distinct_images(np.array([[[1.0], [2.0]], [[2.0], [3.0]]])).ravel()
+    array([1., 2., 3.])
+    """
+    rows = np.ascontiguousarray(pairs.reshape(-1, pairs.shape[2]))
+    _, first = np.unique(rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}").ravel(), return_index=True)
+    return rows[np.sort(first)]
 
 
 def as_classifier(estimator):

@@ -1,0 +1,340 @@
+"""Face verification on LFW, the paper's Table 6 and Figures 4 and 5: all three are read from the same cells.
+
+A cell is one model on one kind of features at one dimension of PCA, tested on one official fold. Its hyper-parameters are
+chosen inside the other folds, and so is, for the table and the ROC curves, the dimension.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from ..datasets import DataError
+from ..models import FSVM
+from ..pairs import ImageProjection, PairFeatures, PairTask, inner_splits, load_lfw, offline_pairs, outer_splits
+from ..pairs.verifier import decision_values, distinct_images
+from ..selection import FSVMCV
+from .catalogue import grid_of, is_conic, is_self_tuning, resolve_models
+from .plan import Cell
+from .provenance import provenance
+from .store import Store
+from .tuning import Chosen, choose, pipeline
+
+__all__ = ["FACES", "FaceCell", "FaceOutcome", "FaceSpec", "load_faces", "make_face_plan", "run_faces"]
+
+#: Raised when the meaning of a cell changes.
+FACES_VERSION = 1
+#: Values of C. Thousands of rows and hundreds of features want smaller ones than the registry's.
+FACE_C = [2.0**e for e in range(-21, 1, 3)]
+
+
+@dataclass(frozen=True)
+class FaceSpec:
+    """One of the face experiments.
+
+    Attributes
+    ----------
+    name, title : str
+    models : tuple of str
+        Keys of the registry.
+    dimensions : dict of str to tuple of int
+        Dimensions of PCA for each kind of features; kinds that the data do not have are passed over.
+    pair_features : tuple of str
+        Choices of `PairFeatures`, the best of which is chosen inside.
+    inner_folds : int
+        Parts that the nine training folds are divided into.
+    budget : int
+        Configurations tried for each model, at each dimension.
+    conic_dimension, conic_budget : int
+        For models solved by a conic program, which takes a minute at 146 features: one dimension, fewer configurations.
+    """
+
+    name: str
+    title: str
+    models: tuple[str, ...]
+    dimensions: dict = field(hash=False)
+    pair_features: tuple[str, ...] = ("both",)
+    inner_folds: int = 3
+    budget: int = 8
+    conic_dimension: int = 30
+    conic_budget: int = 4
+
+    def with_options(self, **options) -> FaceSpec:
+        """The specification with what is not None changed."""
+        return replace(self, **{key: value for key, value in options.items() if value is not None})
+
+
+ALL = {"attribute": (73,), "combined": (100, 200, 300, 400), "generated": (20,), "pixels": (40,)}
+ALONG = {
+    "attribute": (10, 20, 40, 73),
+    "combined": (50, 100, 200, 300, 400, 500),
+    "generated": (5, 10, 20),
+    "pixels": (10, 40),
+}
+
+FACES = {
+    spec.name: spec
+    for spec in (
+        FaceSpec("table6", "Table 6: face verification", ("paper", "fsvm-tempered", "fsvm-cv"), ALL),
+        FaceSpec("figure4", "Figure 4: accuracy against the dimension of PCA", ("svm", "fsvm"), ALONG),
+        FaceSpec("figure5", "Figure 5: ROC curves", ("svm", "fsvm", "fsvm-cv"), ALL),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FaceCell:
+    """One model, kind, dimension and fold; the hash of the fields is its identity."""
+
+    dataset: str
+    kind: str
+    data: str
+    run: int
+    model: str
+    dimension: int
+    pair_features: str
+    folds: int
+    inner_folds: int
+    budget: int
+    grid: dict = field(hash=False)
+    version: int = FACES_VERSION
+
+    @cached_property
+    def key(self) -> str:
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def plain(self) -> Cell:
+        """The cell of the harness that chooses this one's hyper-parameters."""
+        return Cell(
+            dataset=self.dataset, data=self.data, run=self.run, model=self.model, protocol="honest", kernel="linear",
+            splits="official", folds=self.folds, inner_folds=self.inner_folds, budget=self.budget, timing_rows=0,
+            grid=self.grid,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class FaceOutcome:
+    """A finished experiment: its records, and the task that they belong to."""
+
+    spec: FaceSpec
+    task: PairTask
+    records: list[dict]
+
+    @property
+    def n_failed(self) -> int:
+        return sum(record["status"] != "ok" for record in self.records)
+
+    @property
+    def models(self) -> list[str]:
+        return list(dict.fromkeys(record["cell"]["model"] for record in self.records))
+
+    @property
+    def kinds(self) -> list[str]:
+        return list(dict.fromkeys(record["cell"]["kind"] for record in self.records))
+
+    def chosen(self, kind: str, model: str) -> list[dict]:
+        """For every fold the record whose dimension and pair features did best inside its training folds.
+
+        Empty if a cell failed: a mean over some of the folds would not be the protocol's.
+        """
+        mine = [r for r in self.records if (r["cell"]["kind"], r["cell"]["model"]) == (kind, model)]
+        if any(record["status"] != "ok" for record in mine):
+            return []
+        folds = sorted({record["cell"]["run"] for record in mine})
+        return [max((r for r in mine if r["cell"]["run"] == k), key=lambda r: r["inner_accuracy"]) for k in folds]
+
+
+def load_faces(data_home=None, *, offline=False, cache=None, attributes=None, sift=None, progress=None) -> PairTask:
+    """LFW with attributes and SIFT, or, with ``offline``, Olivetti's faces or generated pairs."""
+    if offline:
+        return offline_pairs(random_state=0)
+    return load_lfw(data_home, attributes=attributes, sift=sift, cache=cache, progress=progress)
+
+
+def make_face_plan(spec: FaceSpec, task: PairTask) -> list[FaceCell]:
+    """All cells, fold by fold."""
+    kinds = [kind for kind in spec.dimensions if kind in task.tables]
+    if not kinds:
+        raise DataError(f"{task.name} has {', '.join(task.tables)}, none of {', '.join(spec.dimensions)}")
+    prints = {kind: _fingerprint(task, kind) for kind in kinds}
+    return [
+        _cell(spec, task, kind, prints[kind], fold, model, dimension, pair_features)
+        for fold in range(task.n_folds)
+        for kind in kinds
+        for model in resolve_models(spec.models)
+        for dimension in _dimensions(spec, task, kind, model)
+        for pair_features in spec.pair_features
+    ]
+
+
+def _cell(spec, task, kind, data, fold, model, dimension, pair_features):
+    grid = grid_of(model, "linear")
+    grid = {**grid, "C": FACE_C} if "C" in grid else grid
+    budget = spec.conic_budget if is_conic(model) else spec.budget
+    return FaceCell(
+        f"{task.name}/{kind}", kind, data, fold, model, dimension, pair_features, task.n_folds, spec.inner_folds,
+        budget, grid,
+    )  # fmt: skip
+
+
+def _dimensions(spec, task, kind, model):
+    """Those of the kind, no more than it has features; for conic models their own."""
+    wanted = spec.dimensions[kind] if not is_conic(model) else (min(spec.conic_dimension, *spec.dimensions[kind]),)
+    return sorted({min(int(d), task.tables[kind].shape[1]) for d in wanted})
+
+
+def _fingerprint(task, kind):
+    digest = hashlib.sha256(json.dumps(task.blocks.get(kind)).encode())
+    for array in (task.tables[kind], task.pairs, task.y, task.folds):
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def run_faces(
+    spec: FaceSpec,
+    task: PairTask,
+    store: Store | Path | None = None,
+    *,
+    jobs: int | None = None,
+    progress: Callable[[int], Callable[[dict], None]] | None = None,
+) -> FaceOutcome:
+    """Run what the store does not hold yet; arguments as of `radiusmargin.experiments.workflow.run_experiment`."""
+    plan = make_face_plan(spec, task)
+    report = progress(len(plan)) if progress else (lambda record: None)
+    if store is None:
+        with tempfile.TemporaryDirectory(prefix="radiusmargin-") as folder:
+            return FaceOutcome(spec, task, _execute(plan, task, Store(Path(folder, "cells.jsonl")), jobs, report))
+    store = store if isinstance(store, Store) else Store(store)
+    return FaceOutcome(spec, task, _execute(plan, task, store, jobs, report))
+
+
+def _execute(plan, task, store, jobs, report):
+    """Cells that share a projection, those of one fold and kind, go to one worker."""
+    done, groups = store.records(), {}
+    for cell in plan:
+        if done.get(cell.key, {}).get("status") == "ok":
+            report(done[cell.key])
+        else:
+            groups.setdefault((cell.run, cell.kind), []).append(cell)
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
+    arrays = (task.pairs, task.y, task.folds)
+    work = (
+        delayed(run_group)(cells, task.tables[kind], *arrays, task.blocks.get(kind))
+        for (_, kind), cells in groups.items()
+    )
+    for records in parallel(work):
+        for record in records:
+            store.append(record)
+            report(record)
+    done = store.records()
+    return [done[cell.key] for cell in plan]
+
+
+def run_group(cells, table, pairs, y, folds, blocks) -> list[dict]:
+    """The records of cells of one fold and kind; an exception becomes part of a cell's record."""
+    with threadpool_limits(limits=1):
+        views = nested_views(cells[0], table, pairs, folds, max(cell.dimension for cell in cells), blocks)
+        return [_record(cell, *views, pairs, y) for cell in cells]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """All images in the components of those of some training pairs, and the pairs that were held out."""
+
+    rows: np.ndarray
+    train: np.ndarray
+    test: np.ndarray
+
+    def features(self, cell, pairs, y):
+        """Pair features of the training pairs and of those held out, at the dimension of a cell."""
+        rows = self.rows[:, : cell.dimension]
+        made = PairFeatures(cell.pair_features).fit(rows[pairs[self.train]], y[self.train])
+        return made.transform(rows[pairs[self.train]]), made.transform(rows[pairs[self.test]])
+
+
+def nested_views(cell, table, pairs, folds, dimension, blocks=None):
+    """The view of the fold, and those of the parts of its training folds.
+
+    Each part has a projection of its own: one that had seen the images held out would fit them better than it fits new
+    ones, the more so the more components it has, and the chosen dimension would be too large.
+    """
+
+    def view(train, test):
+        # Each image counts once.
+        projection = ImageProjection(dimension, blocks=blocks).fit(distinct_images(table[pairs[train]]))
+        return View(projection.transform(table), train, test)
+
+    train, test = outer_splits(folds)[cell.run]
+    inner = inner_splits(folds[train], cell.inner_folds)
+    return view(train, test), [view(train[kept], train[left]) for kept, left in inner]
+
+
+def _record(cell, outer, inner, pairs, y):
+    record = {"key": cell.key, "cell": asdict(cell), "status": "ok"}
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            record |= _verified(cell, outer, inner, pairs, y)
+        except Exception as error:  # whatever it is, the other cells go on
+            told = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc(limit=-6)}
+            record |= {"status": "error", **told}
+    record["warnings"] = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught})
+    record["seconds"] = time.perf_counter() - start
+    return record | {"provenance": provenance()}
+
+
+def _verified(cell, outer, inner, pairs, y):
+    """Choose inside the training folds, fit there, and look at the test fold once."""
+    found = _chosen(cell, inner, pairs, y)
+    X, unseen = outer.features(cell, pairs, y)
+    model = _estimator(cell, found.params).fit(X, y[outer.train])
+    scores = decision_values(model, unseen)
+    return {
+        "accuracy": float(np.mean((scores >= 0) == (y[outer.test] == 1))),
+        "inner_accuracy": found.score,
+        "params": {k: v.item() if isinstance(v, np.generic) else v for k, v in found.params.items()},
+        "n_configurations": found.n_configurations,
+        "tune_seconds": found.seconds,
+        "n_train": len(outer.train),
+        "n_test": len(outer.test),
+        "scores": [float(f"{score:.6g}") for score in scores],
+    }
+
+
+def _chosen(cell, inner, pairs, y):
+    """The configuration that does best on the parts; their rows, which differ in projection, are put one below another."""
+    blocks, labels, splits, start = [], [], [], 0
+    for view in inner:
+        train, test = view.features(cell, pairs, y)
+        middle, stop = start + len(train), start + len(train) + len(test)
+        splits.append((np.arange(start, middle), np.arange(middle, stop)))
+        blocks += [train, test]
+        labels += [y[view.train], y[view.test]]
+        start = stop
+    X, labels = np.concatenate(blocks), np.concatenate(labels)
+    if not is_self_tuning(cell.plain):
+        return choose(cell.plain, X, labels, splits)
+    began = time.perf_counter()
+    search = FSVMCV(combine="best", refit=False, cv=splits, n_jobs=1, random_state=0).fit(X, labels)
+    configurations = len(search.cv_results_["params"])
+    return Chosen(dict(search.best_params_), float(search.best_score_), configurations, time.perf_counter() - began)
+
+
+def _estimator(cell, params):
+    return FSVM(**params) if is_self_tuning(cell.plain) else pipeline(cell.plain, **params)
