@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 
 from radiusmargin import FSVM
 from radiusmargin.datasets import DataError
-from radiusmargin.experiments import faces
+from radiusmargin.experiments import face_cells, faces
 from radiusmargin.experiments.face_tables import (
     dimension_table,
     face_table,
@@ -74,10 +74,10 @@ def test_a_search_inside_never_sees_the_test_fold():
 def _trained(task, fold, monkeypatch, leak):
     """Everything that the experiment learns for a fold, with or without a leak put into it."""
     if leak:
-        monkeypatch.setattr(faces, "distinct_images", lambda rows: task.tables["generated"])
+        monkeypatch.setattr(face_cells, "distinct_images", lambda rows: task.tables["generated"])
     cells = [cell for cell in make_face_plan(SPEC, task) if cell.run == fold]
-    outer, inner = faces.nested_views(cells[0], task.tables["generated"], task.pairs, task.folds, 8)
-    records = faces.run_group(cells, task.tables["generated"], task.pairs, task.y, task.folds, None)
+    outer, inner = face_cells.nested_views(cells[0], task.tables["generated"], task.pairs, task.folds, 8)
+    records = face_cells.run_group(cells, task.tables["generated"], task.pairs, task.y, task.folds, None)
     rows = [view.rows[np.unique(task.pairs[outer.train])] for view in (outer, *inner)]
     return np.stack(rows), [(r["params"], r["inner_accuracy"]) for r in records]
 
@@ -92,9 +92,9 @@ def test_what_is_learned_does_not_depend_on_the_test_images(leak, monkeypatch):
 
 def test_projections_inside_see_their_own_training_images_only(monkeypatch):
     Recorder.seen = []
-    monkeypatch.setattr(faces, "ImageProjection", Recorder)
+    monkeypatch.setattr(face_cells, "ImageProjection", Recorder)
     cell = make_face_plan(SPEC, TASK)[0]
-    outer, inner = faces.nested_views(cell, TASK.tables["generated"], TASK.pairs, TASK.folds, 8)
+    outer, inner = face_cells.nested_views(cell, TASK.tables["generated"], TASK.pairs, TASK.folds, 8)
     assert len(Recorder.seen) == 1 + len(inner) == 4
     for view, rows in zip((outer, *inner), Recorder.seen, strict=True):
         assert {row.tobytes() for row in rows} == images_of(TASK, TASK.pairs[view.train])
@@ -209,3 +209,18 @@ def test_plans_are_within_the_data_and_conic_models_are_small():
     assert len({cell.key for cell in plan}) == len(plan)
     with pytest.raises(DataError, match="nothing has other, none of attribute, combined"):
         make_face_plan(spec, PairTask("nothing", {"other": np.eye(2)}, TASK.pairs, TASK.y, TASK.folds))
+
+
+def test_the_command_reproduces_offline_and_refuses_what_does_not_apply(tmp_path, capsys, monkeypatch):
+    for name in ("click", "rich", "matplotlib"):
+        pytest.importorskip(name, reason="the command line needs radiusmargin[experiments]")
+    from radiusmargin.cli import main
+
+    monkeypatch.delenv("RADIUSMARGIN_DATA", raising=False)
+    assert main(["reproduce", "figure5", "--offline", "--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0
+    assert "not LFW" in capsys.readouterr().out
+    assert list(tmp_path.glob("figure5-*.svg"))
+    assert main(["reproduce", "table6", "--out", str(tmp_path)]) == 2
+    assert "Labeled Faces in the Wild was not found" in capsys.readouterr().err
+    assert main(["reproduce", "table6", "--runs", "3"]) == 2
+    assert main(["reproduce", "table2", "--offline"]) == 2

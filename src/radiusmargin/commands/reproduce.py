@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from .faces import FACE_NAMES, reproduce_faces
 from .shared import Names, console, default_jobs, progress_bar, show_table
 
 __all__ = ["command"]
@@ -14,7 +15,7 @@ PAPER = ("table2", "table3", "table4", "table5", "figure2")
 
 
 @click.command("reproduce")
-@click.argument("what", metavar="|".join([*PAPER, "all", "FILE.toml"]))
+@click.argument("what", metavar="|".join([*PAPER, *FACE_NAMES, "all", "FILE.toml"]))
 @click.option(
     "--protocol",
     type=click.Choice(["honest", "paper"]),
@@ -32,13 +33,21 @@ PAPER = ("table2", "table3", "table4", "table5", "figure2")
     type=click.Path(path_type=Path),
     help="Folder for tables and the store.",
 )
-def command(what, protocol, runs, datasets, models, jobs, quick, out):
+@click.option("--offline", is_flag=True, help="For the faces: pairs that need no download, in place of LFW.")
+def command(what, protocol, runs, datasets, models, jobs, quick, out, offline):
     """Run the paper's experiments and print our numbers beside its own.
 
-    Needs the IDA sets: set RADIUSMARGIN_DATA to their folder. The cells go to OUT/cells.jsonl as they are
+    Needs the IDA sets, and LFW for table6, figure4 and figure5: set RADIUSMARGIN_DATA to their folder. "all" is the
+    tables and the figure of the IDA sets. The cells go to OUT/cells.jsonl as they are
     finished: stop it at any time, and the next call goes on from there. FILE.toml is a specification of your
     own.
     """
+    if what in FACE_NAMES:
+        if protocol == "paper" or runs or datasets:
+            raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper, --runs or --datasets")
+        return 1 if reproduce_faces(what, models, jobs, quick, out, offline) else 0
+    if offline:
+        raise click.UsageError(f"--offline goes with {', '.join(FACE_NAMES)} only")
     names = PAPER if what == "all" else (what,)
     options = {"runs": runs, "datasets": datasets, "models": models}
     failed = [_one(name, protocol, options, jobs, quick, out) for name in names]
