@@ -18,6 +18,7 @@ ALLOWED = {
     "models": {"geometry", "kernels", "solvers", "_compat"},
     "selection": {"geometry", "kernels", "models", "solvers", "_compat"},
     "datasets": set(),
+    "pairs": {"datasets", "models", "selection"},
     "plots": {"geometry", "kernels", "models", "selection"},
     "experiments": {"datasets", "geometry", "kernels", "models", "pairs", "plots", "report", "selection", "solvers"},
     "commands": {"datasets", "experiments", "models", "plots", "report", "solvers", "pairs"},

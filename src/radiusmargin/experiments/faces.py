@@ -50,7 +50,7 @@ class FaceSpec:
     budget : int
         Configurations tried for each model, at each dimension.
     conic_dimension, conic_budget : int
-        For models solved by a conic program, which takes a minute at 146 features: one dimension, fewer configurations.
+        For models solved by a conic program, which can take over a minute at 146 features: one dimension, fewer configurations.
     """
 
     name: str

@@ -12,8 +12,8 @@ from .cache import cached_array, content_key
 __all__ = ["LANDMARKS", "SiftFeatures", "sift_table"]
 
 #: Corners of eyes, nostrils and tip of the nose, corners of the mouth, as (x, y) in an aligned image of 250 x 250. They
-#: stand for the nine detected points of Guillaumin, Verbeek and Schmid, "Is that you?" (ICCV 2009), and were placed by
-#: hand where alignment puts the average face.
+#: stand for the nine detected points of Guillaumin, Verbeek and Schmid, "Is that you?" (ICCV 2009), and are estimates of
+#: where alignment puts them, made without the images at hand: look at them on an average image before relying on them.
 LANDMARKS = (
     (95, 113), (116, 113), (134, 113), (155, 113),
     (114, 137), (125, 135), (136, 137),
