@@ -212,12 +212,16 @@ def interior_point(problem, tol, max_iter, best):
 
 def solve(problem, tol, max_iter, newton_budget, theta=None, alpha=None):
     """Newton first; the interior point where it stalls."""
-    best = Solution()
-    reference = np.full(len(problem.c), 0.5) if alpha is None else np.clip(alpha / problem.c, 0.0, 1.0)
-    start = np.zeros(problem.A.shape[1]) if theta is None else theta
+    n, D = problem.A.shape
+    best, start = Solution(), np.zeros(D)
+    best.offer(problem, start, np.zeros(n))  # always a valid pair; a start that is worse is not worth starting from
+    if theta is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            start = theta if problem.objective(theta) < best.objective else start
+    reference = np.full(n, 0.5) if alpha is None else np.clip(alpha / problem.c, 0.0, 1.0)
     penalty = COLD_PENALTY if alpha is None else WARM_PENALTY
     newton(problem, start, reference, penalty, tol, min(max_iter, newton_budget), best)
-    if best.gap > tol and best.n_iter < max_iter:
+    if not best.gap <= tol and best.n_iter < max_iter:
         interior_point(problem, tol, max_iter, best)
     return best
 
