@@ -55,9 +55,10 @@ class NuclearEnvelope:
         candidates = np.cumsum(s) / (self.penalty.kappa * sigma + counts)
         return candidates[np.flatnonzero(s > candidates)[-1]] if (s > candidates).any() else 0.0
 
-    def conjugate(self, Y):
-        """phi*(|Y|_2), where Y came from `slope` and is feasible."""
-        return self.penalty.kappa * np.linalg.norm(Y, 2) ** 2 / 2 if isinstance(self.penalty, Constrained) else 0.0
+    def conjugate(self):
+        """phi*(|Y|_2) at the last `slope`, whose Y is feasible."""
+        _, s, _, tau, sigma, _ = self.factors
+        return self.penalty.kappa * (sigma * min(s[0], tau)) ** 2 / 2 if isinstance(self.penalty, Constrained) else 0.0
 
     def derivative(self, basis):
         """dY/dV as an array of (K, K) blocks, each turned into ``G block G'`` with ``G = basis @ L``.
@@ -175,8 +176,8 @@ class _MatrixNewton:
         positive = np.maximum(z, 0.0)
         psi = problem.penalty.value(N)
         complementarity = ((positive - a * z) @ self.c).sum()
-        complementarity += psi + self.envelope.conjugate(Y) - np.sum(Y * self.envelope.matrix(V))
-        residual = N * np.linalg.norm(problem.norm.inverse_root @ gradient, 2) + np.abs(shift).sum()
+        complementarity += psi + self.envelope.conjugate() - np.sum(Y * self.envelope.matrix(V))
+        residual = N * np.linalg.norm(problem.norm.inverse_root @ gradient) + np.abs(shift).sum()
         return {
             "a": a, "Y": Y, "gradient": gradient, "shift": shift, "objective": psi + (positive @ self.c).sum(),
             "residual": residual, "complementarity": complementarity,

@@ -73,7 +73,8 @@ class MetricNorm:
         gives a bound in the constrained form; the best is the slope of phi at the optimum, so that of the current norm
         `N` is taken.
         """
-        spectral = np.linalg.norm(self.inverse_root @ G, 2)
+        white = self.inverse_root @ G
+        spectral = np.linalg.norm(white) if white.shape[1] == 1 else np.linalg.norm(white, 2)
         if isinstance(form, Penalised):
             t = form.slope(N)
             scale = min(1.0, t / spectral) if spectral > 0 else 1.0
