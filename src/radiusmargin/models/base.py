@@ -138,7 +138,8 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         self._kept_rows = np.flatnonzero(weight) if drop else np.arange(len(y))
         if drop and not weight.all():
             X, y, weight = X[self._kept_rows], y[self._kept_rows], weight[self._kept_rows]
-        classes, codes = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
+        codes = np.searchsorted(classes, y)  # `return_inverse` would sort a second time
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
