@@ -30,7 +30,9 @@ def objective(X, y, C, w, b, penalise_intercept):
 
 
 def linear_svc(X, y, C, tol):
-    model = LinearSVC(C=C, loss="hinge", tol=tol, max_iter=min(20_000, 4_000_000_000 // X.size), random_state=0).fit(X, y)
+    model = LinearSVC(C=C, loss="hinge", tol=tol, max_iter=min(20_000, 4_000_000_000 // X.size), random_state=0).fit(
+        X, y
+    )
     return model.coef_.ravel(), model.intercept_[0]
 
 
