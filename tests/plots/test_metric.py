@@ -1,13 +1,10 @@
+import matplotlib.pyplot
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-from sklearn.datasets import load_iris  # noqa: E402
-
-from radiusmargin import FSVM  # noqa: E402
-from radiusmargin.plots.metric import MarginDisplay, MetricDisplay  # noqa: E402
+from radiusmargin import FSVM
+from radiusmargin.plots.metric import MarginDisplay, MetricDisplay
 
 
 @pytest.fixture(autouse=True)

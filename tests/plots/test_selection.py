@@ -1,13 +1,10 @@
+import matplotlib.pyplot
 import pytest
+from sklearn.datasets import load_iris
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-from sklearn.datasets import load_iris  # noqa: E402
-
-from radiusmargin import FSVMCV  # noqa: E402
-from radiusmargin.plots.selection import CVDisplay, PathDisplay  # noqa: E402
-from radiusmargin.selection import fsvm_path  # noqa: E402
+from radiusmargin import FSVMCV
+from radiusmargin.plots.selection import CVDisplay, PathDisplay
+from radiusmargin.selection import fsvm_path
 
 
 def test_path_display():

@@ -1,0 +1,5 @@
+"""Figures are drawn without a screen."""
+
+import pytest
+
+pytest.importorskip("matplotlib").use("Agg")
