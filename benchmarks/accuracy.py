@@ -1,8 +1,8 @@
 """Accuracy after selection on real data: FSVMCV and its variants against a tuned LinearSVC, under one protocol.
 
 Largest class against the rest, at most 1,200 rows of a set, random halves; everything is fitted on the training half.
-The sets are split in two by the parity of their place in the alphabet: defaults were chosen on the first half, the
-second is only reported.
+The sets are split in two by the parity of their place in the alphabet: the first half is
+for choosing defaults, the second for reporting (RESULTS.md says how far that was kept).
 
     RADIUSMARGIN_DATA=... python benchmarks/accuracy.py [--kernel rbf] [--repeats 4] [--jobs 2]
 """
@@ -158,7 +158,7 @@ def main():
         f"{len(results)} sets, {args.repeats} random halves each, largest class against the rest; {common.provenance()}\n\n"
         "Speed is how many times faster than the first row, as a median over sets.",
         f"### All {len(results)} sets\n\n" + summarise(results, reference),
-        f"### The {len(first)} sets on which defaults were chosen\n\n" + summarise(first, reference),
+        f"### The {len(first)} sets for choosing defaults\n\n" + summarise(first, reference),
         f"### The other {len(second)} sets\n\n" + summarise(second, reference),
     ]
     common.write_section(f"accuracy-{args.kernel}", "\n\n".join(text))
