@@ -80,12 +80,14 @@ struct Sink {
 
 template <class Rows>
 void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, const Vector& y, const Vector& mean,
-              const Regularizer& B, const Options& options, Solution start, const Sink& sink) {
+              const Regularizer& B, const Options& options, Solution start, const double* linear, const Sink& sink) {
     const Vector weights = pick(data.weights, J);
-    Vector c(weights.size());
+    Vector c(weights.size()), q(rows.D(), 0.0);  // the intercept has no linear term
+    if (linear) std::copy(linear, linear + data.d, q.begin());
     for (Index k = 0; k < data.n_Cs; ++k) {
         for (std::size_t i = 0; i < c.size(); ++i) c[i] = data.Cs[k] * weights[i];
         Problem<Rows> problem{rows, B, c.data(), y.data()};
+        if (linear) problem.q = q.data(), problem.constant = linear[data.d];
         Solution best;
         bool done = false;
         if constexpr (!std::is_same_v<Rows, Columns>)
@@ -136,13 +138,13 @@ Vector centre(const Data& data, const std::vector<Index>& J) {
 
 // One problem: the rows J of the data with labels y (of all n rows), every C in turn.
 void run_problem(const Data& data, const std::vector<Index>& J, const double* labels, const Regularizer& B,
-                 const Options& options, Solution start, const Sink& sink) {
+                 const Options& options, Solution start, const double* linear, const Sink& sink) {
     const Vector mean = centre(data, J), y = pick(labels, J);
     bool all = static_cast<Index>(J.size()) == data.n;  // a permutation or a bootstrap sample is not the matrix itself
     for (Index i = 0; all && i < data.n; ++i) all = J[i] == i;
     if (!start.theta.empty() && data.intercept)
         for (Index k = 0; k < data.d; ++k) start.theta[data.d] += mean[k] * start.theta[k];
-    auto path = [&](const auto& rows) { run_path(data, rows, J, y, mean, B, options, std::move(start), sink); };
+    auto path = [&](const auto& rows) { run_path(data, rows, J, y, mean, B, options, std::move(start), linear, sink); };
     if (data.dense == nullptr) {
         const SparseRows view(data.sparse.values, data.sparse.indices, data.sparse.indptr, data.n, data.d, labels,
                               mean.data(), data.intercept);
@@ -208,10 +210,10 @@ Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers>
 }
 
 // Problem p takes rows[starts[p]:starts[p+1]] (all rows if `rows` is None), label row label_of[p] and matrix
-// regularizer_of[p]. Every output has a first axis over problems and a second over Cs.
+// regularizer_of[p]; row p of `linear` holds its q and constant. Every output has a first axis over problems and a second over Cs.
 nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::optional<Indices> rows,
                      std::optional<Indices> starts, Indices label_of, std::optional<Regularizers> B,
-                     Indices regularizer_of, std::optional<Labels> start_theta, std::optional<Labels> start_alpha,
+                     Indices regularizer_of, std::optional<Labels> linear, std::optional<Labels> start_theta, std::optional<Labels> start_alpha,
                      bool keep_alpha, bool intercept, double tol, int max_iter, int newton_budget,
                      bool sifting, int n_threads) {
     const Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
@@ -249,7 +251,8 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
                 const Sink sink{coef.data() + p * K * d,      intercepts.data() + p * K,
                                 objective.data() + p * K,     dual.data() + p * K,
                                 keep_alpha ? alpha.data() + p * K * n : nullptr, n_iter.data() + p * K};
-                run_problem(data, J, labels.data() + label_of.data()[p] * n, regularizer, options, std::move(start), sink);
+                run_problem(data, J, labels.data() + label_of.data()[p] * n, regularizer, options, std::move(start),
+                            linear ? linear->data() + p * (d + 1) : nullptr, sink);
             }
         } catch (...) {
             interrupt.stop();
@@ -308,7 +311,7 @@ NB_MODULE(_core, m) {
           nb::arg("absolute"), nb::arg("out"));
     m.def("solve_many", &solve_many, nb::arg("X"), nb::arg("labels"), nb::arg("weights"), nb::arg("Cs"),
           nb::arg("rows").none(), nb::arg("starts").none(), nb::arg("label_of"), nb::arg("B").none(),
-          nb::arg("regularizer_of"), nb::arg("start_theta").none(), nb::arg("start_alpha").none(),
+          nb::arg("regularizer_of"), nb::arg("linear").none(), nb::arg("start_theta").none(), nb::arg("start_alpha").none(),
           nb::arg("keep_alpha"), nb::arg("intercept"), nb::arg("tol"), nb::arg("max_iter"), nb::arg("newton_budget"),
           nb::arg("sifting"), nb::arg("n_threads"));
 }

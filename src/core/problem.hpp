@@ -2,7 +2,8 @@
 //
 //   min over theta = (w, b):  1/2 w'Bw - q'theta + constant + sum_i c_i max(0, z_i),   z = 1 - A theta
 //
-// q and constant are zero for a problem of its own; sifting uses them for rows whose multiplier is fixed.
+// q and constant come from a caller whose regulariser is not a quadratic form but has one as its model, and from
+// sifting, for rows whose multiplier is fixed.
 #pragma once
 #include <algorithm>
 #include <chrono>

@@ -61,7 +61,7 @@ class Sifting {
         Solution start, sample;
         start.theta = theta;
         with_rows(full_.A, J, [&](const auto& rows) {
-            Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data()};
+            Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), full_.q, full_.constant};
             sample = solve_direct(problem, rough, start);
         });
         best.n_iter += sample.n_iter;
@@ -108,9 +108,10 @@ class Sifting {
 
     Solution solve_free_rows(const Vector& theta, bool first, int spent) {
         Vector q(full_.D()), fixed(n_);
-        double constant = 0;
+        double constant = full_.constant;
         for (Index i = 0; i < n_; ++i) constant += fixed[i] = role_[i] == kUpper ? full_.c[i] : 0.0;
         full_.A.transposed_times(fixed.data(), q.data());
+        if (full_.q) axpy(full_.D(), 1.0, full_.q, q.data());
         Vector c = pick(full_.c, free_), y = pick(full_.y, free_);
         Options inner = options_;
         inner.tol *= 0.5;
@@ -130,7 +131,8 @@ class Sifting {
     bool finished(const Vector& theta, Solution& best) {
         Vector Bw(full_.d());
         full_.B.times(theta.data(), Bw.data());
-        double objective = 0.5 * dot(full_.d(), theta.data(), Bw.data());
+        double objective = 0.5 * dot(full_.d(), theta.data(), Bw.data()) + full_.constant;
+        if (full_.q) objective -= dot(full_.D(), full_.q, theta.data());
         for (Index i = 0; i < n_; ++i) objective += full_.c[i] * std::max(z_[i], 0.0);
         if (objective < best.objective) best.objective = objective, best.theta = theta;
         if (reduced_.dual_objective > best.dual_objective) {

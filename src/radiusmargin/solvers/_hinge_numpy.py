@@ -3,7 +3,7 @@
 It is the oracle of the core, and serves alone where the package was installed without a compiler. With theta = (w, b)
 and rows ``a_i = y_i [x_i, 1]`` the problem is ::
 
-    min  1/2 w'Bw + sum_i c_i max(0, z_i),      z = 1 - A theta.
+    min  1/2 w'Bw - q'theta + constant + sum_i c_i max(0, z_i),      z = 1 - A theta.
 
 References
 ----------
@@ -37,6 +37,8 @@ class Problem:
     c: np.ndarray
     B: np.ndarray  # d x d
     intercept: bool
+    q: np.ndarray  # like theta
+    constant: float = 0.0
 
     def __post_init__(self):
         self.B_factor = linalg.cho_factor(self.B, lower=True)
@@ -52,11 +54,11 @@ class Problem:
         return self.smooth_part(theta) + self.c @ np.maximum(1.0 - self.A @ theta, 0.0)
 
     def smooth_part(self, theta):
-        return 0.5 * theta @ self.B_padded @ theta
+        return 0.5 * theta @ self.B_padded @ theta - self.q @ theta + self.constant
 
     def dual_objective(self, alpha):
-        g, _ = self.split(self.A.T @ alpha)
-        return alpha.sum() - 0.5 * self.squared_dual_norm(g)
+        g, _ = self.split(self.A.T @ alpha + self.q)
+        return self.constant + alpha.sum() - 0.5 * self.squared_dual_norm(g)
 
     def squared_dual_norm(self, g):
         return g @ linalg.cho_solve(self.B_factor, g)
@@ -110,7 +112,7 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
         first = True
         while True:
             a = np.clip(reference + penalty * z, 0.0, 1.0)
-            gradient = problem.B_padded @ theta - A.T @ (c * a)
+            gradient = problem.B_padded @ theta - problem.q - A.T @ (c * a)
             # P - D = 1/2 |Bw - g|^2_{B^-1} + sum c (max(z, 0) - a z): the inner problem's part and the multipliers'.
             gw, gb = problem.split(gradient)
             residual = 0.5 * problem.squared_dual_norm(gw) + np.abs(gb).sum()
@@ -153,7 +155,8 @@ def _newton_direction(problem, gradient, a, penalty):
 
 
 def _line_search(problem, theta, step, gradient, reference, penalty, z, dz):
-    linear, quadratic = theta @ problem.B_padded @ step, step @ problem.B_padded @ step
+    linear = (problem.B_padded @ theta - problem.q) @ step
+    quadratic = step @ problem.B_padded @ step
 
     def slope(t):
         a = np.clip(reference + penalty * (z + t * dz), 0.0, 1.0)
@@ -175,7 +178,7 @@ def interior_point(problem, tol, max_iter, best):
             return
         best.n_iter += 1
         primal = A @ theta + xi - s - 1.0
-        dual = problem.B_padded @ theta - A.T @ alpha
+        dual = problem.B_padded @ theta - problem.q - A.T @ alpha
         mu = (s @ alpha + xi @ beta) / (2 * n)
         scaling = 1.0 / (xi / beta + s / alpha)
         if not (mu > 0.0 and np.isfinite(scaling).all()):
@@ -227,7 +230,7 @@ def solve(problem, tol, max_iter, newton_budget, theta=None, alpha=None):
 
 
 def solve_many(
-    X, labels, weights, Cs, rows, starts, label_of, B, regularizer_of, start_theta, start_alpha,
+    X, labels, weights, Cs, rows, starts, label_of, B, regularizer_of, linear, start_theta, start_alpha,
     keep_alpha, intercept, tol, max_iter, newton_budget, sifting, n_threads,
 ):  # fmt: skip
     """Drop-in replacement of ``_core.solve_many`` (`sifting` and `n_threads` have no effect here)."""
@@ -251,13 +254,16 @@ def solve_many(
         if intercept:
             A = np.column_stack([A, y])
         matrix = _as_matrix(B, regularizer_of[p], d)
+        q, constant = np.zeros(d + intercept), 0.0  # the intercept has no linear term
+        if linear is not None:
+            q[:d], constant = linear[p, :d], linear[p, d]
         theta = None if start_theta is None else start_theta[p]
         alpha = None if start_alpha is None else start_alpha[p, J]
         if theta is not None and intercept:
             theta = np.append(theta[:d], theta[d] + mean @ theta[:d])
         for k, C in enumerate(Cs):
             try:
-                problem = Problem(A, y, C * weights[J], matrix, intercept)
+                problem = Problem(A, y, C * weights[J], matrix, intercept, q, constant)
             except linalg.LinAlgError:
                 raise ValueError("regularizer is not positive definite") from None
             best = solve(problem, tol, max_iter, newton_budget, theta, alpha)

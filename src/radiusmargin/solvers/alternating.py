@@ -28,6 +28,6 @@ def solve_alternating(problem):
         eta = max(DECAY * eta, smallest)
         B = norm.with_eta(eta).at(state.W).inverse_metric(problem.penalty)
         tol = 0.1 * problem.tol  # a looser one would accept the start, and nothing would move
-        state.take(columns, problem.hinge(columns, (B + B.T) / 2, state.start(columns), tol))
+        state.take(columns, problem.hinge(columns, (B + B.T) / 2, None, state.start(columns), tol))
         gap = state.certify(eta=eta)
     return state.result()

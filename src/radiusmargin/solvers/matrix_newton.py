@@ -101,7 +101,6 @@ def solve_matrix_newton(problem, state):
     solver = _MatrixNewton(problem, state)
     if state.certify() > problem.tol or problem.norm.eta == 0.0:
         solver.run(problem.max_iter)
-    return state.result()
 
 
 class _MatrixNewton:

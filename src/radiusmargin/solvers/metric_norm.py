@@ -27,12 +27,17 @@ class Constrained:
     def slope(self, N):
         return N / self.kappa
 
+    @property
+    def curvature(self):
+        return 1.0 / self.kappa
+
 
 @dataclass(frozen=True)
 class Penalised:
     """Eq. 12 of the paper, ``rho tr(MT)`` in the objective: the norm enters as ``sqrt(2 rho) N``."""
 
     rho: float
+    curvature = 0.0
 
     def value(self, N):
         return np.sqrt(2 * self.rho) * N
@@ -98,6 +103,7 @@ class NormPoint:
     def __init__(self, norm, W):
         self.norm = norm
         V = norm.root @ W
+        self.v = V[:, 0]
         # Singular values, not eigenvalues of VV' + eta T: half the digits would be lost as eta goes to zero.
         wide = V if norm.eta == 0.0 else np.hstack([V, np.sqrt(norm.eta) * norm.root])
         self.vectors, roots, _ = np.linalg.svd(wide, full_matrices=True)
@@ -111,6 +117,27 @@ class NormPoint:
         half = self.norm.inverse_root @ self.vectors
         slope = form.slope(self.value)
         return (half * self.roots) @ half.T / slope if slope > 0 else np.zeros_like(self.norm.T)
+
+    def expansion(self, form):
+        """Gradient and Hessian of ``phi(N(w))`` for one column, where it is smooth (eta > 0, or w not zero).
+
+        In the basis of the left singular vectors, with a = U'v and singular values s, ``dN = sum a_p x_p / s_p`` and
+        the derivative of the inverse root contributes the divided differences ``E_pq = 1 / (s_p s_q (s_p + s_q))``.
+        """
+        half = self.norm.root @ self.vectors
+        s, a = self.safe, self.vectors.T @ self.v
+        if self.norm.eta == 0.0:
+            gradient, curvature = np.zeros_like(s), np.full_like(s, 1.0 / s[0])
+            gradient[0], curvature[0] = np.sign(a[0]), 0.0
+            hessian = np.diag(curvature)
+        else:
+            gradient = a / s
+            E = 1.0 / (np.multiply.outer(s, s) * np.add.outer(s, s))
+            hessian = -E * np.multiply.outer(a, a)
+            hessian[np.diag_indices_from(hessian)] += 1.0 / s - E @ a**2
+        slope = form.slope(self.value)
+        hessian = slope * hessian + form.curvature * np.multiply.outer(gradient, gradient)
+        return slope * (half @ gradient), half @ hessian @ half.T
 
     def inverse_metric(self, form):
         half = self.norm.root @ self.vectors

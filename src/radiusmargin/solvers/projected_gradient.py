@@ -29,7 +29,7 @@ def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
     start = (None, None)
     for round_ in range(min(max_rounds, problem.max_iter)):
         B = norm.root @ np.linalg.inv(N) @ norm.root
-        state.take(columns, problem.hinge(columns, (B + B.T) / 2, start, 0.1 * problem.tol))
+        state.take(columns, problem.hinge(columns, (B + B.T) / 2, None, start, 0.1 * problem.tol))
         start = state.start(columns)
         N, value = _descend(N, norm.root @ state.W, norm.eta * norm.T, penalty, problem)
         objective = value + problem.losses(state.W, state.b).sum()

@@ -2,8 +2,8 @@
 
     min over W, b:   phi(N(W)) + C sum_k sum_i s_i max(0, 1 - y_ik (x_i'w_k + b_k))
 
-with N and phi from `metric_norm`. One column and eta = 0 is F-SVM, an SVM with the regulariser T; eta > 0 and several
-columns that share M need `matrix_newton`.
+with N and phi from `metric_norm`. One column, eta = 0 and the constrained form is F-SVM, an SVM with the regulariser T;
+other problems of one column are a few such SVMs (`proximal_newton`), several columns that share M need `matrix_newton`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from .hinge import _solve
 from .matrix_newton import solve_matrix_newton
 from .metric_norm import Constrained, MetricNorm, Penalised
+from .proximal_newton import solve_proximal_newton
 from .result import Result, relative_gap
 
 
@@ -63,10 +64,10 @@ class RadiusMarginProblem:
         value, scale = self.norm.dual_value(self.penalty, alpha.sum(), G, N)
         return value, scale * alpha
 
-    def hinge(self, columns, B, start, tol):
+    def hinge(self, columns, B, linear, start, tol):
         """Solve the hinge problems of some columns for one regulariser, warm-started."""
         return _solve(
-            self.X, np.ascontiguousarray(self.Y[columns]), self.weights, np.array([self.C]), B=B[None],
+            self.X, np.ascontiguousarray(self.Y[columns]), self.weights, np.array([self.C]), B=B[None], linear=linear,
             problems=np.array([[0, j, 0] for j in range(len(columns))]), start=start,
             keep_alpha=True, fit_intercept=self.fit_intercept, tol=tol, max_iter=self.max_iter,
         )  # fmt: skip
@@ -130,14 +131,19 @@ def initial_state(problem):
     columns = np.arange(K)
     kappa = problem.penalty.kappa if isinstance(problem.penalty, Constrained) else problem.weights.sum()
     tol = max(0.1 * problem.tol, 1e-10)
-    state.take(columns, problem.hinge(columns, problem.norm.T / kappa, (None, None), tol))
+    state.take(columns, problem.hinge(columns, problem.norm.T / kappa, None, (None, None), tol))
     return state
 
 
 def solve_exact(problem):
-    """Minimise to `tol`: a hinge problem where M can be eliminated to one, matrix Newton steps where it cannot."""
+    """Minimise to `tol`: by as few hinge problems as the model allows, by matrix Newton steps where it allows none.
+
+    That is where columns share M, and near the kink of the penalised norm at w = 0.
+    """
     state = initial_state(problem)
-    if problem.n_columns > 1 or problem.norm.eta > 0.0 or isinstance(problem.penalty, Penalised):
-        return solve_matrix_newton(problem, state)
-    state.certify()
+    quadratic = problem.norm.eta == 0.0 and isinstance(problem.penalty, Constrained)
+    if problem.n_columns == 1 and quadratic:
+        state.certify()
+    elif problem.n_columns > 1 or not solve_proximal_newton(problem, state):
+        solve_matrix_newton(problem, state)
     return state.result()
