@@ -276,6 +276,19 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
     return nb::make_tuple(coef, intercepts, alpha, objective, dual, n_iter);
 }
 
+// The fused loops of a Newton step, for a solver whose columns meet in more than a quadratic form.
+nb::tuple multiplier_step_of(Labels reference, Labels z, double s, Labels c) {
+    const std::size_t K = z.shape(0), n = z.shape(1);
+    auto a = make_array<double>({K, n}), ca = make_array<double>({K, n});
+    const MarginSums sums =
+        multiplier_step(static_cast<Index>(K * n), reference.data(), z.data(), s, c.data(), a.data(), ca.data());
+    return nb::make_tuple(a, ca, sums.loss, sums.multipliers, sums.complementarity);
+}
+
+double slope_of(Labels reference, Labels z, Labels dz, double s, double t, Labels c) {
+    return slope(static_cast<Index>(z.size()), reference.data(), z.data(), dz.data(), s, t, c.data());
+}
+
 using Output = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // out[i, j] = exp(-gamma distance(x_i, y_j)); without Y the symmetric matrix of X with itself.
@@ -309,6 +322,8 @@ NB_MODULE(_core, m) {
     });
     m.def("exponential_kernel", &exponential_kernel_into, nb::arg("X"), nb::arg("Y").none(), nb::arg("gamma"),
           nb::arg("absolute"), nb::arg("out"));
+    m.def("multiplier_step", &multiplier_step_of, nb::arg("reference"), nb::arg("z"), nb::arg("s"), nb::arg("c"));
+    m.def("slope", &slope_of, nb::arg("reference"), nb::arg("z"), nb::arg("dz"), nb::arg("s"), nb::arg("t"), nb::arg("c"));
     m.def("solve_many", &solve_many, nb::arg("X"), nb::arg("labels"), nb::arg("weights"), nb::arg("Cs"),
           nb::arg("rows").none(), nb::arg("starts").none(), nb::arg("label_of"), nb::arg("B").none(),
           nb::arg("regularizer_of"), nb::arg("linear").none(), nb::arg("start_theta").none(), nb::arg("start_alpha").none(),

@@ -102,6 +102,26 @@ def test_both_backends_reach_the_same_optimum(backend, C):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("newton_budget", [200, 0])
+@pytest.mark.parametrize("n", [80, 4000])  # 4000 rows of 3 features are sifted
+def test_a_linear_term_moves_the_regulariser(n, newton_budget, backend):
+    """1/2 (w - u)'B(w - u) with its linear term, against the same problem in w - u, whose margins are shifted."""
+    cp = pytest.importorskip("cvxpy")
+    X, y = overlapping(n, 3, seed=5)
+    B, u = np.diag([1.0, 2.0, 4.0]), np.array([1.0, -0.5, 0.3])
+    result = _solve(
+        X, y[None], np.ones(n), np.array([0.1]), B=B[None], linear=np.append(B @ u, u @ B @ u / 2)[None],
+        keep_alpha=True, backend=backend, newton_budget=newton_budget,
+    )[0, 0]  # fmt: skip
+    v, b = cp.Variable(3), cp.Variable()
+    loss = cp.sum(cp.pos(1 - cp.multiply(y, X @ (v + u) + b)))
+    best = cp.Problem(cp.Minimize(0.5 * cp.quad_form(v, B) + 0.1 * loss)).solve(solver="CLARABEL")
+    assert result.converged
+    assert result.objective == pytest.approx(best, rel=2e-6)
+    np.testing.assert_allclose(result.coef, v.value + u, atol=1e-3)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
 @pytest.mark.parametrize("form", ["dense", "wide", "sparse"])
 def test_interior_point_alone_converges(form, C, backend):

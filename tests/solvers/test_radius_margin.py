@@ -5,10 +5,11 @@ import pytest
 
 from radiusmargin.geometry import geometric_mean
 from radiusmargin.solvers.alternating import solve_alternating
-from radiusmargin.solvers.matrix_newton import NuclearEnvelope
+from radiusmargin.solvers.matrix_newton import NuclearEnvelope, solve_matrix_newton
 from radiusmargin.solvers.metric_norm import Constrained, MetricNorm, Penalised
 from radiusmargin.solvers.projected_gradient import solve_projected_gradient
-from radiusmargin.solvers.radius_margin import RadiusMarginProblem, solve_exact
+from radiusmargin.solvers.proximal_newton import solve_proximal_newton
+from radiusmargin.solvers.radius_margin import RadiusMarginProblem, initial_state, solve_exact
 
 
 def make_problem(K=1, n=60, d=4, C=1.0, eta=0.0, penalty=None, seed=0, **kwargs):
@@ -152,23 +153,61 @@ def test_algorithm_1_is_monotone_and_stops_short():
     assert np.linalg.eigvalsh(result.M)[0] > 0
 
 
+@pytest.mark.parametrize(("d", "K"), [(5, 3), (3, 5)])
 @pytest.mark.parametrize("eta", [0.0, 0.1])
 @pytest.mark.parametrize("penalty", [Constrained(7.0), Penalised(0.5)])
-def test_derivative_of_the_nuclear_envelope(penalty, eta):
+def test_derivative_of_the_nuclear_envelope(penalty, eta, d, K):
     rng = np.random.default_rng(1)
-    d, K, sigma = 5, 3, 0.7
+    sigma = 0.7
     envelope = NuclearEnvelope(MetricNorm(np.eye(d) + 0.3, eta), penalty)
-    V, reference = rng.normal(size=(d, K)), rng.normal(size=(d, K + d))
-    if eta == 0.0:
-        reference[:, K:] = 0.0
+    V, root = rng.normal(size=(d, K)), envelope.norm.root
+    reference = rng.normal(size=envelope.matrix(V).shape)
     envelope.slope(V, reference, sigma)
-    blocks = envelope.derivative(np.eye(d))
-    for k in range(K):
-        for i in range(d):
-            H = np.zeros((d, K))
-            H[i, k] = 1e-6
-            numeric = (envelope.slope(V + H, reference, sigma) - envelope.slope(V - H, reference, sigma)) / 2e-6
-            np.testing.assert_allclose(blocks[k, :, i, :], numeric[:, :K].T, atol=1e-7)
+    H = np.zeros((K * d, K * d))
+    envelope.add_derivative(H)
+    numeric = np.zeros_like(H)
+    for j in range(K * d):
+        step = np.zeros(K * d)
+        step[j] = 1e-6
+        dV = root @ step.reshape(K, d).T
+        change = envelope.slope(V + dV, reference, sigma) - envelope.slope(V - dV, reference, sigma)
+        numeric[:, j] = (root @ change[:, :K]).T.ravel() / 2e-6
+    np.testing.assert_allclose(np.tril(H), np.tril(numeric), atol=1e-7)
+    np.testing.assert_allclose(numeric, numeric.T, atol=1e-7)
+
+
+@pytest.mark.parametrize("eta", [0.0, 1e-4, 1.0])
+@pytest.mark.parametrize("penalty", [Constrained(7.0), Penalised(0.5)])
+def test_expansion_of_the_regulariser(penalty, eta):
+    """Gradient and Hessian of phi(N(w)) against central differences."""
+    rng = np.random.default_rng(2)
+    norm, W, h = MetricNorm(np.eye(4) + 0.5, eta), rng.normal(size=(4, 1)), 1e-5
+    steps = h * np.eye(4)[:, :, None]
+    gradient, H = norm.at(W).expansion(penalty)
+    phi = [[penalty.value(norm.value(W + sign * step)) for sign in (1, -1)] for step in steps]
+    np.testing.assert_allclose(gradient, [(up - down) / (2 * h) for up, down in phi], rtol=1e-6, atol=1e-8)
+    slopes = [[norm.at(W + sign * step).expansion(penalty)[0] for sign in (1, -1)] for step in steps]
+    np.testing.assert_allclose(H, [(up - down) / (2 * h) for up, down in slopes], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("eta", [0.0, 1e-6, 0.1, 100.0])
+@pytest.mark.parametrize("penalty", [Constrained(60.0), Penalised(0.05)], ids=["constrained", "penalised"])
+def test_both_methods_of_one_column_agree(penalty, eta):
+    problem = make_problem(eta=eta, penalty=penalty)
+    proximal, matrix = initial_state(problem), initial_state(problem)
+    assert solve_proximal_newton(problem, proximal)
+    solve_matrix_newton(problem, matrix)
+    assert proximal.result().converged
+    assert proximal.result().objective == pytest.approx(matrix.result().objective, rel=2e-6)
+
+
+def test_the_kink_at_zero_is_left_to_the_matrix_method():
+    problem = make_problem(C=1e-3, penalty=Penalised(1.0))
+    state = initial_state(problem)
+    before = state.W.copy()
+    assert not solve_proximal_newton(problem, state)
+    np.testing.assert_array_equal(state.W, before)
+    assert np.all(solve_exact(problem).coef == 0)
 
 
 def test_the_norm_is_the_trace_of_the_root():

@@ -111,26 +111,25 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
     while penalty < LARGEST_PENALTY:
         first = True
         while True:
-            a = np.clip(reference + penalty * z, 0.0, 1.0)
-            gradient = problem.B_padded @ theta - problem.q - A.T @ (c * a)
+            a, ca, loss, _, complementarity = multiplier_step(reference, z, penalty, c)
+            gradient = problem.B_padded @ theta - problem.q - A.T @ ca
             # P - D = 1/2 |Bw - g|^2_{B^-1} + sum c (max(z, 0) - a z): the inner problem's part and the multipliers'.
             gw, gb = problem.split(gradient)
             residual = 0.5 * problem.squared_dual_norm(gw) + np.abs(gb).sum()
-            complementarity = c @ (np.maximum(z, 0.0) - a * z)
-            scale = abs(problem.smooth_part(theta) + c @ np.maximum(z, 0.0))
+            scale = abs(problem.smooth_part(theta) + loss)
             if residual + complementarity <= target * scale:
-                best.offer(problem, theta, c * a)
+                best.offer(problem, theta, ca)
                 if best.gap <= tol:
                     return
                 target *= 0.3
             if not first and residual <= RESIDUAL_SHARE * max(complementarity, 0.1 * target * scale):
                 break
             if best.n_iter >= max_iter:
-                best.offer(problem, theta, c * a)
+                best.offer(problem, theta, ca)
                 return
             step = _newton_direction(problem, gradient, a, penalty)
             if step is None:
-                best.offer(problem, theta, c * a)
+                best.offer(problem, theta, ca)
                 return
             dz = -A @ step
             t = _line_search(problem, theta, step, gradient, reference, penalty, z, dz)
@@ -138,7 +137,19 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
             best.n_iter += 1
             first = False
         reference, penalty = a, penalty * GROWTH
-    best.offer(problem, theta, c * a)
+    best.offer(problem, theta, ca)
+
+
+def multiplier_step(reference, z, s, c):
+    """``a = clip(reference + s z, 0, 1)``, ``c a``, and the sums of loss, ``c a`` and complementarity."""
+    a = np.clip(reference + s * z, 0.0, 1.0)
+    ca, positive = c * a, np.maximum(z, 0.0)
+    return a, ca, float(np.sum(c * positive)), float(ca.sum()), float(np.sum(c * positive - ca * z))
+
+
+def slope(reference, z, dz, s, t, c):
+    """The hinge part of the slope along a direction."""
+    return float(np.sum(c * np.clip(reference + s * (z + t * dz), 0.0, 1.0) * dz))
 
 
 def _newton_direction(problem, gradient, a, penalty):
@@ -158,11 +169,10 @@ def _line_search(problem, theta, step, gradient, reference, penalty, z, dz):
     linear = (problem.B_padded @ theta - problem.q) @ step
     quadratic = step @ problem.B_padded @ step
 
-    def slope(t):
-        a = np.clip(reference + penalty * (z + t * dz), 0.0, 1.0)
-        return linear + t * quadratic + (problem.c * a) @ dz
+    def along(t):
+        return linear + t * quadratic + slope(reference, z, dz, penalty, t, problem.c)
 
-    return minimise_along(slope, gradient @ step)
+    return minimise_along(along, gradient @ step)
 
 
 def interior_point(problem, tol, max_iter, best):

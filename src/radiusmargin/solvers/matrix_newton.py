@@ -8,15 +8,20 @@ follows from the singular value decomposition.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import count
+
 import numpy as np
 from scipy import linalg, sparse
 
 from ._line_search import minimise_along
+from .hinge import _backend as backend
 from .metric_norm import Constrained
 from .result import relative_gap
 
-GROWTH = 2.5
-RESIDUAL_SHARE = 3.0
+FIRST_PENALTY, FIRST_SIGMA = 3.0, 100.0
+GROWTH = 1.5
+RESIDUAL_SHARE = 10.0  # an inner problem is solved when its residual no longer dominates complementarity
 NEGLIGIBLE = 1e-5  # relative size of singular values that the certificate is asked to do without
 
 
@@ -25,10 +30,10 @@ class NuclearEnvelope:
 
     def __init__(self, norm, penalty):
         self.norm, self.penalty = norm, penalty
-        self.block = np.sqrt(norm.eta) * norm.root  # all zero for eta = 0: padding that makes A wide
+        self.block = np.sqrt(norm.eta) * norm.root
 
     def matrix(self, V):
-        return np.hstack([V, self.block])
+        return np.hstack([V, self.block]) if self.norm.eta > 0.0 else V
 
     def slope(self, V, reference, sigma):
         """Y = sigma (P - prox(P)) for P = A + reference / sigma; also keeps the factors for `derivative`."""
@@ -60,29 +65,34 @@ class NuclearEnvelope:
         _, s, _, tau, sigma, _ = self.factors
         return self.penalty.kappa * (sigma * min(s[0], tau)) ** 2 / 2 if isinstance(self.penalty, Constrained) else 0.0
 
-    def derivative(self, basis):
-        """dY/dV as an array of (K, K) blocks, each turned into ``G block G'`` with ``G = basis @ L``.
+    def add_derivative(self, H):
+        """Add d(T^{1/2} Y)/dW to the blocks of H, one block row and column per column of W, on and below the diagonal.
 
-        In the rotated coordinates H~ = L'HR the derivative multiplies entry (p, q) by a divided difference of
-        ``h(s) = min(s, tau)``, for the symmetric and the antisymmetric part of H~; what H has outside of R is
-        multiplied by h/s.
+        In the rotated coordinates E~ = L'ER a direction E of V has its entry (p, q) multiplied by a divided difference
+        of ``h(s) = min(s, tau)``, for the symmetric and the antisymmetric part of E~; what E has outside of L or of R
+        is multiplied by h/s.
         """
         L, s, Rt, tau, sigma, K = self.factors
-        R = Rt[:, :K].T  # K x d: the part of the right vectors that V can move
+        R = Rt[:, :K].T  # the part of the right vectors that V can move
+        G, (d, r) = self.norm.root @ L, L.shape
         symmetric, antisymmetric, single, above = _divided_differences(s, tau)
         direct, crossed = (symmetric + antisymmetric) / 2, (symmetric - antisymmetric) / 2
-        blocks = R[None, :, :, None] * crossed * R[:, None, None, :]  # (l, k, p, q)
-        p = np.arange(len(s))
-        blocks[:, :, p, p] += np.einsum("pq,kq,lq->lkp", direct, R, R, optimize=True)
-        blocks[:, :, p, p] += single * (np.eye(K) - R @ R.T)[:, :, None]
-        G = basis @ L
-        blocks = sigma * (G @ blocks @ G.T)
+        inner = R[:, None, None, :] * (sigma * crossed)[:, None, :] * R.T[None, :, :, None]  # (l, p, k, q)
+        diagonal = np.einsum("pq,lq,kq->plk", direct, R, R, optimize=True)
+        diagonal += single[:, None, None] * (np.eye(K) - R @ R.T)
+        p = np.arange(r)
+        inner[:, p, :, p] += sigma * diagonal
         if isinstance(self.penalty, Constrained) and above.any():
             # tau moves with P too: by the mean change of the values above it, damped by kappa sigma.
-            u = (R * above) @ G.T
-            scale = sigma / (self.penalty.kappa * sigma + above.sum())
-            blocks += scale * u[:, None, :, None] * u[None, :, None, :]
-        return blocks
+            u = (R * above).ravel()
+            inner += sigma / (self.penalty.kappa * sigma + above.sum()) * np.multiply.outer(u, u).reshape(inner.shape)
+        half = inner @ G.T
+        outside, mixing = self.norm.T - G @ G.T, sigma * (R * single) @ R.T
+        for k in range(K):
+            row = H[k * d : (k + 1) * d, : (k + 1) * d]
+            row += G @ half[k, :, : k + 1].reshape(r, -1)
+            if r < d:
+                row += (outside[:, None, :] * mixing[k, : k + 1, None]).reshape(d, -1)
 
 
 def _divided_differences(s, tau):
@@ -98,89 +108,94 @@ def _divided_differences(s, tau):
 
 def solve_matrix_newton(problem, state):
     """Improve `state` until its certified gap is at most `problem.tol`."""
-    solver = _MatrixNewton(problem, state)
     if state.certify() > problem.tol or problem.norm.eta == 0.0:
-        solver.run(problem.max_iter)
+        _MatrixNewton(problem, state).run(problem.max_iter)
+
+
+@dataclass
+class _Point:
+    """What one evaluation of the augmented Lagrangian leaves: multipliers a, Y and gradients, and the gap's two parts."""
+
+    a: np.ndarray
+    ca: np.ndarray
+    Y: np.ndarray
+    gradient: np.ndarray
+    shift: np.ndarray
+    objective: float
+    residual: float
+    complementarity: float
 
 
 class _MatrixNewton:
+    """References a0 and Y0 with penalties s and sigma, the current margins z, and the `state` that is improved."""
+
     def __init__(self, problem, state):
         self.problem, self.state = problem, state
-        self.c = problem.C * problem.weights
-        self.signs = problem.Y
+        self.X, self.signs = problem.X, problem.Y
+        self.c = np.tile(problem.C * problem.weights, (problem.n_columns, 1))
         self.envelope = NuclearEnvelope(problem.norm, problem.penalty)
         self.root = problem.norm.root
         self.K, self.d = problem.n_columns, len(self.root)
-        self.X = problem.X if not sparse.issparse(problem.X) else problem.X.tocsr()
+        L, s, Rt = np.linalg.svd(self.envelope.matrix(self.root @ state.W), full_matrices=False)
+        level = problem.penalty.slope(s.sum())
+        self.reference, self.penalty = state.alpha / self.c, FIRST_PENALTY
+        self.Y0, self.sigma = level * (L @ Rt), FIRST_SIGMA * level / max(s[0], 1e-300)
 
     def run(self, max_steps):
-        problem, state = self.problem, self.state
-        V = self.root @ state.W
-        A = self.envelope.matrix(V)
-        L, s, Rt = np.linalg.svd(A, full_matrices=False)
-        level = problem.penalty.slope(s.sum())
-        reference = state.alpha / self.c
-        Y0 = level * (L @ Rt)
-        penalty, sigma = 10.0, 30.0 * level / max(s[0], 1e-300)
-        steps = 0
-        z = self._margins(state.W, state.b)
-        while steps < max_steps:
-            first = True
-            while True:
-                point = self._evaluate(state.W, z, reference, penalty, Y0, sigma)
-                small = point["residual"] + point["complementarity"] <= 0.5 * problem.tol * point["objective"]
-                if small or not first:
-                    state.alpha = self._balanced(point["a"] * self.c)
-                if small and self._finish():
+        tol, state = self.problem.tol, self.state
+        for outer in count():
+            self.z = 1.0 - self.signs * (self.X @ state.W + state.b).T
+            for inner in count():
+                point = self._evaluate()
+                if point.residual + point.complementarity <= 0.5 * tol * point.objective and self._finish(point):
                     return
-                if not first and point["residual"] <= RESIDUAL_SHARE * max(
-                    point["complementarity"], 0.05 * problem.tol * point["objective"]
-                ):
+                enough = RESIDUAL_SHARE * max(point.complementarity, 0.05 * tol * point.objective)
+                if inner > 0 and point.residual <= enough:
                     break
-                if steps >= max_steps or not self._step(state, z, point, reference, penalty, Y0, sigma):
-                    state.certify()
+                if max_steps == 0 or not self._step(point):
+                    self._finish(point)
                     return
-                steps += 1
+                max_steps -= 1
                 state.n_iter += 1
-                z = self._margins(state.W, state.b)
-                first = False
-            if self._finish():
+            if outer > 0 and self._finish(point):
                 return
-            reference, Y0 = point["a"], point["Y"]
-            penalty, sigma = min(GROWTH * penalty, 1e10), min(GROWTH * sigma, 1e12)
+            self.reference, self.Y0 = point.a, point.Y
+            self.penalty = min(GROWTH * self.penalty, 1e10)
+            self.sigma = min(GROWTH * self.sigma, 1e12)
 
-    def _finish(self):
+    def _finish(self, point):
         """Whether the gap is reached; without smoothing the low-rank neighbour is preferred where it is as good."""
         state, problem = self.state, self.problem
+        state.alpha = self._balanced(point.ca)
         gap = state.certify()
-        if problem.norm.eta == 0.0:
-            W = problem.norm.inverse_root @ self.envelope.low_rank()
-            if relative_gap(problem.objective(W, state.b), state.best_dual) <= problem.tol:
-                state.W = W
-                return True
-        return gap <= problem.tol and problem.norm.eta > 0.0
+        if problem.norm.eta > 0.0:
+            return gap <= problem.tol
+        W = problem.norm.inverse_root @ self.envelope.low_rank()
+        if relative_gap(problem.objective(W, state.b), state.best_dual) > problem.tol:
+            return False
+        state.W = W
+        return True
 
-    def _margins(self, W, b):
-        return 1.0 - self.signs * (self.X @ W + b).T
-
-    def _evaluate(self, W, z, reference, penalty, Y0, sigma):
-        problem = self.problem
-        a = np.clip(reference + penalty * z, 0.0, 1.0)
+    def _evaluate(self):
+        problem, W = self.problem, self.state.W
+        a, ca, loss, total, complementarity = backend.multiplier_step(self.reference, self.z, self.penalty, self.c)
         V = self.root @ W
-        Y = self.envelope.slope(V, Y0, sigma)
-        ca = self.signs * (self.c * a)
-        gradient = self.root @ Y[:, : self.K] - self.X.T @ ca.T
-        shift = -ca.sum(axis=1) if problem.fit_intercept else np.zeros(self.K)
+        Y = self.envelope.slope(V, self.Y0, self.sigma)
+        signed = self.signs * ca
+        G = self.X.T @ signed.T
         N = problem.norm.value(W)
-        positive = np.maximum(z, 0.0)
         psi = problem.penalty.value(N)
-        complementarity = ((positive - a * z) @ self.c).sum()
         complementarity += psi + self.envelope.conjugate() - np.sum(Y * self.envelope.matrix(V))
-        residual = N * np.linalg.norm(problem.norm.inverse_root @ gradient) + np.abs(shift).sum()
-        return {
-            "a": a, "Y": Y, "gradient": gradient, "shift": shift, "objective": psi + (positive @ self.c).sum(),
-            "residual": residual, "complementarity": complementarity,
-        }  # fmt: skip
+        dual, _ = problem.norm.dual_value(problem.penalty, total, G, N)
+        gradient = self.root @ Y[:, : self.K] - G
+        # Two bounds of what an inexact inner solution costs: the true gap's share is the sharper one on the way, the
+        # gradient's goes to zero.
+        unsolved = min(psi + loss - dual - complementarity, N * np.linalg.norm(problem.norm.inverse_root @ gradient))
+        shift = -signed.sum(axis=1) if problem.fit_intercept else np.zeros(self.K)
+        return _Point(
+            a=a, ca=ca, Y=Y, gradient=gradient, shift=shift, objective=psi + loss,
+            residual=max(unsolved, 0.0) + np.abs(shift).sum(), complementarity=complementarity,
+        )  # fmt: skip
 
     def _balanced(self, alpha):
         """y'alpha = 0 in every column, by shrinking the class that carries too much."""
@@ -192,43 +207,46 @@ class _MatrixNewton:
         factors = [np.where(total > 0, least / np.where(total > 0, total, 1.0), 0.0)[:, None] for total in (up, down)]
         return alpha * np.where(self.signs > 0, *factors)
 
-    def _step(self, state, z, point, reference, penalty, Y0, sigma):
-        d, K, D = self.d, self.K, self.d + 1
-        intercept = self.problem.fit_intercept
-        H = np.zeros((K, D, K, D))
-        H[:, :d, :, :d] = self.envelope.derivative(self.root).transpose(0, 2, 1, 3)
-        band = (point["a"] > 0.0) & (point["a"] < 1.0)
-        for k in range(K):
-            rows = self.X[band[k]]
-            weights = penalty * self.c[band[k]]
-            scaled = rows.multiply(weights[:, None]).tocsr() if sparse.issparse(rows) else rows * weights[:, None]
-            gram = rows.T @ scaled
-            H[k, :d, k, :d] += gram.toarray() if sparse.issparse(gram) else gram
-            H[k, :d, k, d] = H[k, d, k, :d] = np.asarray(scaled.sum(axis=0)).ravel() if intercept else 0.0
-            H[k, d, k, d] = weights.sum() + 1e-9 * self.c.sum() if intercept else 1.0
-        H = H.reshape(K * D, K * D)
-        H = (H + H.T) / 2
-        # Directions in which neither term curves keep a little of the scatter.
-        ridge = 1e-10 * np.mean(np.diag(H))
-        H[np.diag_indices_from(H)] += ridge
-        right = np.column_stack([point["gradient"].T, point["shift"]]).ravel()
+    def _step(self, point):
+        state, size = self.state, self.K * self.d
+        right = np.concatenate([point.gradient.T.ravel(), point.shift])
         try:
-            direction = -linalg.cho_solve(linalg.cho_factor(H, lower=True, check_finite=False), right)
+            # The lower triangle by rows is the upper one by columns, which LAPACK takes without a copy.
+            factor = linalg.cho_factor(self._hessian(point).T, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             return False
-        direction = direction.reshape(K, D)
-        dW, db = direction[:, :d].T, direction[:, d] if intercept else np.zeros(K)
+        direction = -linalg.cho_solve(factor, right, check_finite=False)
+        dW, db = direction[:size].reshape(self.K, self.d).T, direction[size:]
         dz = -self.signs * (self.X @ dW + db).T
-        dV = self.root @ dW
-        V = self.root @ state.W
+        V, dV = self.root @ state.W, self.root @ dW
 
         def slope(t):
-            a = np.clip(reference + penalty * (z + t * dz), 0.0, 1.0)
-            Y = self.envelope.slope(V + t * dV, Y0, sigma)
-            return np.sum(Y[:, :K] * dV) + ((a * dz) @ self.c).sum()
+            Y = self.envelope.slope(V + t * dV, self.Y0, self.sigma)
+            return np.sum(Y[:, : self.K] * dV) + backend.slope(self.reference, self.z, dz, self.penalty, t, self.c)
 
-        t = minimise_along(slope, right @ direction.ravel())
+        t = minimise_along(slope, right @ direction)
         if not np.isfinite(t):
             return False
         state.W, state.b = state.W + t * dW, state.b + t * db
+        self.z += t * dz
         return True
+
+    def _hessian(self, point):
+        """Lower triangle of the Newton matrix, for all columns of W and then for b."""
+        d, size = self.d, self.K * self.d
+        H = np.zeros((size + self.K, size + self.K))
+        self.envelope.add_derivative(H)
+        for k in range(self.K):
+            band = np.flatnonzero((point.a[k] > 0.0) & (point.a[k] < 1.0))
+            rows, weights = self.X[band], self.penalty * self.c[k, band]
+            scaled = rows.multiply(weights[:, None]).tocsr() if sparse.issparse(rows) else rows * weights[:, None]
+            gram = rows.T @ scaled
+            own, b = slice(k * d, (k + 1) * d), size + k
+            H[own, own] += gram.toarray() if sparse.issparse(gram) else gram
+            H[b, b] = 1.0
+            if self.problem.fit_intercept:
+                H[b, own] = np.asarray(scaled.sum(axis=0)).ravel()
+                H[b, b] = weights.sum() + 1e-9 * self.c[k].sum()
+        # Directions in which neither term curves keep a little of the scatter.
+        H[np.diag_indices_from(H)] += 1e-10 * np.trace(H) / len(H)
+        return H
