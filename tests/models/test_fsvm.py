@@ -321,7 +321,8 @@ def test_callbacks_of_scikit_learn():
         ({"class_weight": "heavy"}, "class_weight must be"),
         ({"class_weight": {0: -1.0}}, "class_weight must hold positive"),
         ({"tol": 0.0}, "tol must be a number"),
-        ({"max_iter": 0}, "max_iter must be a number"),
+        ({"max_iter": 0}, "max_iter must be a positive integer"),
+        ({"max_iter": 2.5}, "max_iter must be a positive integer"),
     ],
 )
 def test_bad_parameters_are_named(params, message):

@@ -15,7 +15,7 @@ def check_points(X, name: str = "X") -> np.ndarray:
         raise ValueError(f"{name} must have 2 dimensions (samples, features), got shape {points.shape}")
     if 0 in points.shape:
         raise ValueError(f"{name} must have at least one sample and one feature, got shape {points.shape}")
-    _check_finite(points, name)
+    check_finite(points, name)
     return points
 
 
@@ -24,7 +24,7 @@ def check_sparse_points(X, name: str = "X") -> sparse.csr_array:
     points = sparse.csr_array(X).astype(np.float64, copy=False)
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(f"{name} must have at least one sample and one feature, got shape {points.shape}")
-    _check_finite(points.data, name)
+    check_finite(points.data, name)
     return points
 
 
@@ -33,7 +33,7 @@ def check_vector(values, size: int, name: str, *, nonnegative: bool = False) -> 
     vector = _as_float(values, name)
     if vector.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {vector.shape}")
-    _check_finite(vector, name)
+    check_finite(vector, name)
     if nonnegative and vector.size and vector.min() < 0.0:
         raise ValueError(f"{name} must not be negative, got a minimum of {vector.min():g}")
     return vector
@@ -71,7 +71,7 @@ def _as_float(values, name: str) -> np.ndarray:
         raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}") from None
 
 
-def _check_finite(values: np.ndarray, name: str) -> None:
+def check_finite(values: np.ndarray, name: str) -> None:
     # One sum finds a NaN or an infinity without a boolean copy; a finite overflow is the rare second look.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum())

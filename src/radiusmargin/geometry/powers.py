@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
 
-from ._validation import check_positive, check_symmetric
+from ._validation import check_finite, check_positive, check_symmetric
 
 _NEGATIVE = 1e-8  # a more negative relative eigenvalue is no rounding error
 
@@ -39,13 +38,17 @@ def range_basis(S, rtol: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     (array([4.]), array([[1.],
            [0.]]))
     """
-    S = check_symmetric(S, "S")
-    d = S.shape[0]
-    if rtol is None:
-        rtol = 10.0 * d * np.finfo(float).eps
-    elif not 0.0 <= rtol < 1.0:
+    if rtol is not None and not 0.0 <= rtol < 1.0:
         raise ValueError(f"rtol must be in [0, 1), got {rtol!r}")
-    values, vectors = linalg.eigh(S, check_finite=False)
+    return decompose_range(check_symmetric(S, "S"), rtol)
+
+
+def decompose_range(S, rtol=None):
+    """`range_basis` of a matrix known to be symmetric."""
+    check_finite(S, "S")
+    if rtol is None:
+        rtol = 10.0 * len(S) * np.finfo(float).eps
+    values, vectors = np.linalg.eigh(S)
     largest = max(values[-1], -values[0])
     if values[0] < -_NEGATIVE * largest:
         raise ValueError(f"S must be positive semi-definite, got an eigenvalue of {values[0]:g}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .powers import range_basis
+from .powers import decompose_range
 from .scatter import scatter_matrix
 
 NO_SPREAD = "X has no feature that varies within the chosen scatter; there is nothing to learn from."
@@ -123,5 +123,5 @@ def decompose(S, chosen, mean, total, *, standardise=True, rtol=None) -> Tempere
     d = len(mean)
     scale = np.sqrt(np.diag(S) / total) if standardise else np.ones(d)
     inverse = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
-    eigenvalues, eigenvectors = range_basis(inverse[:, None] * chosen * inverse / total, rtol)
+    eigenvalues, eigenvectors = decompose_range(inverse[:, None] * chosen * inverse / total, rtol)
     return TemperedScatter(mean, scale, eigenvalues, eigenvectors, float(total))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
@@ -292,7 +292,8 @@ def check_common(model):
     """The parameters that every model has."""
     check_number("C", model.C, 0, low_allowed=False)
     check_number("tol", model.tol, 0, low_allowed=False)
-    check_number("max_iter", model.max_iter, 1)
+    if not isinstance(model.max_iter, Integral) or isinstance(model.max_iter, bool) or model.max_iter < 1:
+        raise ValueError(f"max_iter must be a positive integer, got {model.max_iter!r}.")
 
 
 def as_dense(X):

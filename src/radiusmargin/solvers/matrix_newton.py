@@ -1,8 +1,8 @@
 """Semismooth Newton on the augmented Lagrangian for problems whose columns meet in a nuclear norm.
 
 The hinge solver's method, with a second term split off: both the hinge and ``psi(A) = phi(|A|_*)`` at ``A = [V,
-sqrt(eta) T^{1/2}]`` are replaced by their Moreau envelopes, so that eta = 0 needs no smoothing and small eta costs
-nothing extra. The slope of the second envelope is ``Y = clip of the singular values of sigma A + Y0``; its derivative
+sqrt(eta) T^{1/2}]`` (V alone for eta = 0) are replaced by their Moreau envelopes, so that eta = 0 needs no smoothing
+and small eta costs nothing extra. The slope of the second envelope is ``Y = clip of the singular values of sigma A + Y0``; its derivative
 follows from the singular value decomposition.
 """
 
