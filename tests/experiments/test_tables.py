@@ -3,6 +3,9 @@
 import csv
 import io
 import json
+import shutil
+import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -132,6 +135,18 @@ def test_latex_is_escaped():
     assert r"\textbf{1 $\pm$ 2} $\blacktriangle$" in text
     assert text.count(r"\midrule") == 2
     assert all(ord(character) < 128 for character in text)
+
+
+def test_latex_numbers_its_floats_itself():
+    assert r"\caption{Accuracy of it}" in to_latex(replace(TABLE, title="Table 2: accuracy of it"))
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_compiles(tmp_path):
+    lines = r"\documentclass{article}\usepackage{booktabs,amssymb}\begin{document}", to_latex(TABLE), r"\end{document}"
+    (tmp_path / "table.tex").write_text("\n".join(lines))
+    run = subprocess.run(["pdflatex", "-halt-on-error", "table.tex"], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
 
 
 def test_csv_is_plain():

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import os
+import re
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -100,7 +101,9 @@ def escape_latex(text: str) -> str:
 def to_latex(table: Table) -> str:
     """A float with booktabs rules; needs the packages booktabs and amssymb."""
     columns = "l" + "r" * (len(table.header) - 1)
-    lines = [r"\begin{table}", r"\centering\small", rf"\caption{{{escape_latex(table.title)}}}"]
+    caption = re.sub(r"^(Table|Figure) \d+: ", "", table.title)  # LaTeX numbers its floats itself
+    lines = ["% needs booktabs and amssymb", r"\begin{table}", r"\centering\small"]
+    lines += [rf"\caption{{{escape_latex(caption[:1].upper() + caption[1:])}}}"]
     lines += [
         rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
