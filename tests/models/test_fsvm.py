@@ -241,11 +241,20 @@ def test_dataframes_and_set_output():
     assert set(FSVM().fit(pl.from_pandas(X), labels).predict(pl.from_pandas(X))) <= {"a", "b", "c"}
 
 
-def test_warm_start_takes_fewer_steps():
-    X, y = correlated(400, 8)
-    model = FSVM(warm_start=True).fit(X, y)
+@pytest.mark.parametrize("params", [{}, {"eta": 0.1}, {"rho": 0.01}, {"coupling": "shared"}, {"rank": 5}], ids=str)
+def test_warm_start_takes_fewer_steps(params):
+    X, y = correlated(400, 8, classes=3)
+    if params.pop("rank", None):
+        X = np.column_stack([X, X[:, :2]])  # collinear
+    model = FSVM(warm_start=True, **params).fit(X, y)
     first = model.n_iter_
-    assert model.fit(X, y).n_iter_ < first
+    assert model.fit(X, y).n_iter_ < first / 2
+    # Other C and other weights give what a cold start gives.
+    weight = np.random.default_rng(0).uniform(0.1, 1.0, len(y))
+    warm = model.set_params(C=0.3).fit(X, y, sample_weight=weight)
+    cold = FSVM(C=0.3, **params).fit(X, y, sample_weight=weight)
+    assert warm.dual_gap_ <= 1e-6
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-6)
     assert "_alpha" not in FSVM().fit(X, y).__dict__
 
 

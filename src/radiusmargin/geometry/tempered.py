@@ -76,6 +76,12 @@ class TemperedScatter:
         coefs = coefs * self.inverse_scale
         return coefs, intercepts - coefs @ self.mean if centred else intercepts
 
+    def lower(self, coefs, intercepts, *, centred=True):
+        """The inverse of `lift`, for separators in the range of the scatter."""
+        intercepts = intercepts + coefs @ self.mean if centred else intercepts
+        coefs = coefs * self.scale
+        return coefs if self.full_rank else coefs @ self.eigenvectors, intercepts
+
     def lift_metric(self, M):
         """M in the user's units."""
         inverse = self.inverse_scale

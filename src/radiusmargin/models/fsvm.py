@@ -83,8 +83,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         Relative duality gap to reach.
     max_iter : int, default=1000
     warm_start : bool, default=False
-        Start from the previous solution when `fit` is called again. Of use to the plain F-SVM (eta=0, rho=None, a metric
-        per class, full rank); the other forms start anew.
+        Start from the previous solution when `fit` is called again on as many rows (``solver="exact"``).
     random_state : int, RandomState or None, default=None
         Used only by kernel maps that draw landmarks.
     verbose : int, default=0
@@ -189,9 +188,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _solve_plain(self, X, columns, weight, space):
         T = space.matrix(self.whitening)
         K = len(columns)
+        coef, intercept, alpha = self._start(K, *X.shape, weight) or (None, None, None)
+        theta = coef if coef is None or not self.fit_intercept else np.column_stack([coef, intercept])
         batch = solve_hinge(
             X, columns, weight, np.array([float(self.C)]), B=T[None] / space.total,
-            problems=np.array([[0, k, 0] for k in range(K)]), start=self._start(K, *X.shape),
+            problems=np.array([[0, k, 0] for k in range(K)]), start=(theta, alpha),
             keep_alpha=True, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip
         results = [batch[k, 0] for k in range(K)]
@@ -224,8 +225,15 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             RadiusMarginProblem, rows, C=float(self.C), norm=norm, penalty=penalty, weights=weight,
             fit_intercept=self.fit_intercept, tol=self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip
-        groups = [columns] if shared else [column[None] for column in columns]
-        results = [self._one_column(build, np.ascontiguousarray(group), weight, k) for k, group in enumerate(groups)]
+        start = self._start(len(columns), *X.shape, weight)
+        if start is not None:
+            start = (*space.lower(*start[:2], centred=centred), start[2])
+        groups = [np.arange(len(columns))] if shared else np.arange(len(columns))[:, None]
+        problems = [
+            build(Y=columns[group], start=None if start is None else tuple(part[group] for part in start))
+            for group in groups
+        ]
+        results = [self._one_column(problem, problem.Y, weight, k) for k, problem in enumerate(problems)]
         coef, intercept = space.lift(
             np.concatenate([r.coef for r in results]),
             np.concatenate([r.intercept for r in results]),
@@ -240,8 +248,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self._set_history(results)
         self._keep(results, coef, intercept)
 
-    def _solve_column(self, build, columns, weight, k):
-        return SOLVERS[self.solver](build(Y=columns))
+    def _solve_column(self, problem, columns, weight, k):
+        return SOLVERS[self.solver](problem)
 
     def _set_history(self, results):
         self.__dict__.pop("history_", None)
@@ -253,15 +261,20 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _remember(self, alpha):
         self.__dict__.pop("_alpha", None)
         if self.warm_start:
-            self._alpha = alpha
+            self._alpha = alpha / self.C
 
-    def _start(self, K, n, d):
-        """(theta, alpha) of the previous fit where it fits this one's shapes."""
-        if not self.warm_start or getattr(self, "coef_", np.empty(0)).shape != (K, d):
-            return None, None
-        theta = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
-        alpha = getattr(self, "_alpha", np.empty(0))
-        return np.ascontiguousarray(theta), alpha if alpha.shape == (K, n) else None
+    def _start(self, K, n, d, weight):
+        """(coef, intercept, alpha) of the previous fit where it fits this one's shapes and learnt something."""
+        fits = getattr(self, "coef_", np.empty(0)).shape == (K, d) and getattr(self, "_alpha", np.empty(0)).shape == (
+            K,
+            n,
+        )
+        if not self.warm_start or self.solver != "exact" or not fits or not self.coef_.any(axis=1).all():
+            return None
+        # Multipliers at their bound stay there when C changes; where weights have shrunk, so do all.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = max(1.0, np.nanmax(self._alpha / weight))
+        return self.coef_.copy(), self.intercept_.copy(), self._alpha * (self.C / excess)
 
 
 def _radius_and_margins(rows, result):

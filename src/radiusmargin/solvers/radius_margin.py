@@ -33,7 +33,8 @@ class RadiusMarginResult(Result):
 class RadiusMarginProblem:
     """The validated data of a problem: rows X, labels Y (K, n), loss weights, and what M is measured by.
 
-    `penalty` is the form (constrained or penalised), `norm` the function N. X may be sparse.
+    `penalty` is the form (constrained or penalised), `norm` the function N. X may be sparse. `start` is a solution to
+    begin from, as (coef, intercept, alpha) with a feasible alpha.
     """
 
     X: np.ndarray
@@ -45,10 +46,16 @@ class RadiusMarginProblem:
     fit_intercept: bool = True
     tol: float = 1e-6
     max_iter: int = 1000
+    start: tuple | None = None
 
     @property
     def n_columns(self):
         return len(self.Y)
+
+    @property
+    def is_plain(self):
+        """Whether this is F-SVM itself, one hinge problem."""
+        return self.n_columns == 1 and self.norm.eta == 0.0 and isinstance(self.penalty, Constrained)
 
     def losses(self, W, b):
         """Weighted hinge loss of each column."""
@@ -124,14 +131,19 @@ class State:
 
 
 def initial_state(problem):
-    """The separators of every column in the whitened metric: exact for one column and eta = 0."""
+    """The separators of every column in the whitened metric, which solve the plain problem, or the start it has."""
     K, n = problem.Y.shape
-    d = problem.X.shape[1]
-    state = State(problem, np.zeros((d, K)), np.zeros(K), np.zeros((K, n)))
-    columns = np.arange(K)
+    state = State(problem, np.zeros((problem.X.shape[1], K)), np.zeros(K), np.zeros((K, n)))
+    columns, start = np.arange(K), (None, None)
+    if problem.start is not None:
+        coef, intercept, alpha = problem.start
+        state.W, state.b, state.alpha = coef.T.copy(), intercept.copy(), alpha.copy()
+        if not problem.is_plain:
+            return state
+        start = state.start(columns)
     kappa = problem.penalty.kappa if isinstance(problem.penalty, Constrained) else problem.weights.sum()
     tol = max(0.1 * problem.tol, 1e-10)
-    state.take(columns, problem.hinge(columns, problem.norm.T / kappa, None, (None, None), tol))
+    state.take(columns, problem.hinge(columns, problem.norm.T / kappa, None, start, tol))
     return state
 
 
@@ -141,8 +153,7 @@ def solve_exact(problem):
     That is where columns share M, and near the kink of the penalised norm at w = 0.
     """
     state = initial_state(problem)
-    quadratic = problem.norm.eta == 0.0 and isinstance(problem.penalty, Constrained)
-    if problem.n_columns == 1 and quadratic:
+    if problem.is_plain:
         state.certify()
     elif problem.n_columns > 1 or not solve_proximal_newton(problem, state):
         solve_matrix_newton(problem, state)
