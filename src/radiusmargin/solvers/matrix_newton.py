@@ -2,8 +2,8 @@
 
 The hinge solver's method, with a second term split off: both the hinge and ``psi(A) = phi(|A|_*)`` at ``A = [V,
 sqrt(eta) T^{1/2}]`` (V alone for eta = 0) are replaced by their Moreau envelopes, so that eta = 0 needs no smoothing
-and small eta costs nothing extra. The slope of the second envelope is ``Y = clip of the singular values of sigma A + Y0``; its derivative
-follows from the singular value decomposition.
+and small eta costs nothing extra. The slope of the second envelope clips the singular values of ``sigma A + Y0``; its
+derivative follows from their decomposition.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NuclearEnvelope:
         return np.hstack([V, self.block]) if self.norm.eta > 0.0 else V
 
     def slope(self, V, reference, sigma):
-        """Y = sigma (P - prox(P)) for P = A + reference / sigma; also keeps the factors for `derivative`."""
+        """Y = sigma (P - prox(P)) for P = A + reference / sigma; also keeps the factors for `add_derivative`."""
         L, s, Rt = np.linalg.svd(self.matrix(V) + reference / sigma, full_matrices=False)
         tau = self._threshold(s, sigma)
         self.factors = L, s, Rt, tau, sigma, V.shape[1]
