@@ -104,8 +104,9 @@ def landmarks(source, weight, truncation, index):
     C = source.columns(index)
     T, stable, negative = _inverse_root(C[index])
     centre = weight @ C / total
-    factor = None if stable else C @ T
-    A, trace = _scatter_of_columns(C, centre, T, weight) if stable else _scatter_of_factor(factor, centre @ T, weight)
+    factor, mean = None if stable else C @ T, centre @ T
+    A = _scatter_of_columns(C, centre, T, weight) if stable else _scatter_of_factor(factor, mean, weight)
+    trace = A.trace() + total * mean @ mean
     missing = max(float(weight @ source.diagonal() - trace), 0.0)
     values, U = _descending(A)
     m = truncation.count(values, missing)
@@ -126,7 +127,7 @@ def cholesky(source, weight, truncation, max_rank):
     factor, pivots, missing, negative = pivoted_cholesky(source, weight, 0.1 * truncation.dropped, max_rank)
     L = factor[pivots]
     mean = weight @ factor / weight.sum()
-    values, U = _descending(_scatter_of_factor(factor, mean, weight)[0])
+    values, U = _descending(_scatter_of_factor(factor, mean, weight))
     m = truncation.count(values, missing)
     U = U[:, :m] * _signs((L - mean) @ U[:, :m])
     projection = linalg.solve_triangular(L, U, lower=True, trans="T", check_finite=False)
@@ -219,22 +220,20 @@ def _negative_share(values):
 
 
 def _scatter_of_columns(C, centre, T, weight):
-    """Centred weighted scatter of the factor CT, and its uncentred trace, without forming the factor."""
+    """Centred weighted scatter of the factor CT, without forming the factor."""
     uniform = np.all(weight == weight[0])
     rows = C if uniform else C * np.sqrt(weight)[:, None]
     A = rows.T @ rows
     if uniform:
         A *= weight[0]
-    trace = np.einsum("ij,ij->", T, A @ T)
     A -= weight.sum() * np.outer(centre, centre)
-    return T.T @ A @ T, trace
+    return T.T @ A @ T
 
 
 def _scatter_of_factor(factor, mean, weight):
     centred = factor - mean
     centred *= np.sqrt(weight)[:, None]
-    trace = weight @ np.einsum("ij,ij->i", factor, factor)
-    return centred.T @ centred, trace
+    return centred.T @ centred
 
 
 def _signs(features):

@@ -18,9 +18,9 @@ from .source import FunctionSource, MatrixSource
 
 EXACT_ROWS = 500  # up to here the eigendecomposition takes some tens of milliseconds
 EXACT_FRACTION_ROWS = 2000  # and up to here it is worth its price where a fraction of the spectrum is asked for
-DEFAULT_COMPONENTS = 80  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
-DEFAULT_BUDGET = 150_000  # entries of the features that the default may have where that allows more components
-OVERSAMPLING = 2  # landmarks per component: the leading half of their span is what kernel PCA would have found
+DEFAULT_COMPONENTS = 64  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
+DEFAULT_BUDGET = 128_000  # entries of the features that the default may have where that allows more components
+OVERSAMPLING = 2.25  # landmarks per component: the leading part of their span is what kernel PCA would have found
 DROPPED_WHITENED = 0.01  # share of the spectrum that the default drops at whitening 1
 LOW_RANK = 1e-3  # share of a row that half of the landmarks leave unexplained, below which Cholesky goes further
 INDEFINITE = 1e-6  # share of negative eigenvalues that rounding does not explain
@@ -49,7 +49,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_components : int, float or None, default=None
         A number of components; a fraction in (0, 1] of the spectrum; or the default, which drops the share
         ``tol^(1 - whitening) 0.01^whitening`` of the spectrum, hence practically nothing at whitening 0 and 1
-        % at 1. From 500 rows on the default is also capped at ``max(80, 150000 / n_samples)`` components, so
+        % at 1. From 500 rows on the default is also capped at ``max(64, 128000 / n_samples)`` components, so
         that a fit is not slower than that of `SVC` (more only for a kernel of a small finite rank, such as
         "linear"): `explained_` says what that kept, and a difficult task, or a large C, deserves more.
         Components without spread are never kept.
@@ -59,7 +59,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         up to 500 rows (2000 for a fraction, or if a quarter of all components is asked for), the second for a
         fraction or where the spectrum ends early enough to be exhausted, else the third.
     n_landmarks : int or None, default=None
-        Rows that "landmarks" draws and pivots that "cholesky" may take; by default twice the number of
+        Rows that "landmarks" draws and pivots that "cholesky" may take; by default 2.25 times the number of
         components.
     tol : float, default=1e-10
         Share of the spectrum that the default may drop at whitening 0.
@@ -136,13 +136,13 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self
         """
-        self._fit(X, sample_weight)
+        self.fit_transform(X, y, sample_weight)
         return self
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """Fit, and return the features of the training rows, which are there already."""
-        X, weight, expansion = self._fit(X, sample_weight)
-        return expansion.features if weight.all() else self._map(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        return self.fit_features(X, check_weights(sample_weight, X.shape[0]))
 
     def transform(self, X):
         """Features of rows, seen or not: an array of shape (n_rows, n_components_)."""
@@ -151,10 +151,10 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # -- fitting ----------------------------------------------------------------------------------------
 
-    def _fit(self, X, sample_weight):
+    def fit_features(self, X, weight):
+        """`fit_transform` of rows and weights that are validated already, as those of a model are."""
         check_parameters(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        weight = check_weights(sample_weight, X.shape[0])
+        self.n_features_in_ = X.shape[1]
         rows = np.flatnonzero(weight)
         source = self._make_source(X, weight, rows)
         n = source.n_rows
@@ -165,7 +165,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         expansion = self._expand(source, weight[rows])
         self._keep(expansion, X, rows, float(weight[rows] @ source.diagonal()))
-        return X, weight, expansion
+        return expansion.features if weight.all() else self._map(X)
 
     def _make_source(self, X, weight, rows):
         """Kernel values of the rows with a weight."""
@@ -183,7 +183,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n, rank = source.n_rows, source.rank_bound()
         truncation = self._truncation(n, rank)
         count = self.n_landmarks or OVERSAMPLING * (truncation.fixed or truncation.cap or DEFAULT_COMPONENTS)
-        count = min(count, n)
+        count = min(int(count), n)
         self.engine_ = self.engine
         drawn = None
         if self.engine in ("auto", "landmarks"):

@@ -163,6 +163,8 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         if self._is_linear:
             return X
         self.kernel_map_ = self._make_kernel_map()
+        if isinstance(self.kernel_map_, KernelMap):
+            return self.kernel_map_.fit_features(X, weight)
         extra = {"sample_weight": weight} if has_fit_parameter(self.kernel_map_, "sample_weight") else {}
         return self.kernel_map_.fit_transform(X, **extra)
 

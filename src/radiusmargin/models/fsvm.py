@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from ..geometry import minimum_enclosing_ball, tempered_scatter
-from ..geometry.tempered import NO_SPREAD
+from ..geometry.tempered import NO_SPREAD, uncorrelated_scatter
+from ..kernels import KernelMap
 from ..solvers.alternating import solve_alternating
 from ..solvers.hinge import _solve as solve_hinge
 from ..solvers.metric_norm import Constrained, MetricNorm, Penalised
@@ -163,7 +164,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     def _solve(self, X, columns, weight, y):
         self._warn_if_degenerate(*X.shape)
-        space = tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
+        space = self._scatter_space(X, weight, y)
         if len(space.eigenvalues) == 0:
             raise ValueError(NO_SPREAD)
         shared = self.coupling == "shared" and len(columns) > 1
@@ -172,6 +173,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             self._solve_plain(X, columns, weight, space)
         else:
             self._solve_family(X, columns, weight, space, shared)
+
+    def _scatter_space(self, X, weight, y):
+        if self.scatter == "total" and isinstance(getattr(self, "kernel_map_", None), KernelMap):
+            return uncorrelated_scatter(self.kernel_map_.eigenvalues_, weight.sum())
+        return tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
 
     def _warn_if_degenerate(self, n, d):
         """With all n - 1 components the whitened Gram matrix is I - 11'/n, whatever the kernel: nothing is learnt."""
