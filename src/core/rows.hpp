@@ -4,6 +4,7 @@
 //   times(theta, out)            A theta
 //   transposed_times(v, out)     A' v
 //   gram(J, m, weights, H)       lower triangle of sum_{i in J} weights_i a_i a_i'
+//   row_gram(B)                  A B^{-1} A' without the intercept, for a diagonal B, where has_row_gram()
 // Centring is free (it moves the intercept only) and keeps features with large means well conditioned.
 #pragma once
 #include <algorithm>
@@ -11,12 +12,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "blas.hpp"
-#include "kernels.hpp"
+#include "regularizer.hpp"
 
 namespace rm {
 
-using Vector = std::vector<double>;
+// The upper triangle of a symmetric matrix from its lower one, in blocks that stay in cache.
+inline void mirror(double* H, Index n) {
+    constexpr Index kBlock = 64;
+    for (Index J = 0; J < n; J += kBlock)
+        for (Index I = J; I < n; I += kBlock)
+            for (Index j = J; j < std::min(J + kBlock, n); ++j)
+                for (Index i = std::max(I, j + 1); i < std::min(I + kBlock, n); ++i) H[i * n + j] = H[j * n + i];
+}
 
 // Dense, feature-major, centred and signed at construction: the form for few features.
 class Columns {
@@ -45,6 +52,8 @@ class Columns {
         }
         columns_gram(buffer_.data(), m, m, D_, H);
     }
+    static constexpr bool has_row_gram() { return false; }
+    const Vector& row_gram(const Regularizer&) const { return A_; }
     Columns(Columns&&) = default;
     Columns(const Columns&) = delete;
 
@@ -97,6 +106,19 @@ class DenseRows {
         }
         blas::outer_gram(buffer_.data(), D_, m, H);
     }
+    static constexpr bool has_row_gram() { return true; }
+    const Vector& row_gram(const Regularizer& B) const {  // computed once: every C of a path needs it again
+        if (!row_gram_.empty()) return row_gram_;
+        Vector scale(d_, 1.0), rows(static_cast<std::size_t>(n_) * d_);
+        B.divide(scale.data());
+        for (Index i = 0; i < n_; ++i)
+            for (Index k = 0; k < d_; ++k)
+                rows[i * d_ + k] = y_[i] * std::sqrt(scale[k]) * (X_[i * row_ + k * col_] - mean_[k]);
+        row_gram_.resize(static_cast<std::size_t>(n_) * n_);
+        blas::inner_gram(rows.data(), d_, n_, row_gram_.data());
+        mirror(row_gram_.data(), n_);
+        return row_gram_;
+    }
     // The rows J, feature-major: blocked so that reads and writes both stay in cache.
     Columns columns(const Index* J, Index m) const {
         Columns out(m, d_, D_ > d_);
@@ -129,7 +151,7 @@ class DenseRows {
     const double* y_;
     const double* mean_;
     Vector owned_;
-    mutable Vector buffer_, signed_;
+    mutable Vector buffer_, signed_, row_gram_;
 };
 
 // Compressed sparse rows with sorted indices, centred implicitly: the matrix is never filled.
@@ -187,6 +209,8 @@ class SparseRows {
         }
         if (D_ > d_) H[d_ * D_ + d_] = total;
     }
+    static constexpr bool has_row_gram() { return false; }
+    const Vector& row_gram(const Regularizer&) const { return own_values_; }
     SparseRows rows(const Index* J, Index m) const {
         SparseRows out(nullptr, nullptr, nullptr, m, d_, nullptr, mean_, D_ > d_);
         out.own_indptr_.push_back(0);
