@@ -23,6 +23,8 @@ from .._compat import CallbackSupportMixin, callback_context, with_callbacks
 from ..kernels import KernelMap
 from ..solvers.result import relative_gap
 
+ALL_COMPONENTS_BUDGET = 9_000_000  # entries of the features where the default number of components does not do
+
 
 class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """A linear classifier in the space of its features, which are the data or a kernel map of them.
@@ -59,15 +61,18 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         self._callback_context = context
         try:
             self._solve(features, columns, weight, y)
+            if self._needs_more_components(X, columns):
+                self._solve(self._map_all_features(X, weight), columns, weight, y)
         finally:
             del self._callback_context, self._kept_rows
+            self.__dict__.pop("_multipliers", None)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         self._warn_unless_converged()
         return self
 
     def decision_function(self, X):
         """Signed distance-like scores: shape (n_samples,) for two classes, (n_samples, n_classes) for more."""
-        scores = self._features(X) @ self.coef_.T + self.intercept_
+        scores = self._scores(X) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X):
@@ -164,9 +169,22 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
             return X
         self.kernel_map_ = self._make_kernel_map()
         if isinstance(self.kernel_map_, KernelMap):
+            if self._is_free_to_choose:
+                self.kernel_map_.set_params(basis="any")
             return self.kernel_map_.fit_features(X, weight)
         extra = {"sample_weight": weight} if has_fit_parameter(self.kernel_map_, "sample_weight") else {}
         return self.kernel_map_.fit_transform(X, **extra)
+
+    _is_free_to_choose = False  # the components of its kernel map and their basis: see FSVM
+
+    def _needs_more_components(self, X, columns):
+        """Whether the solution tells that the kernel map left out something of use."""
+        return False
+
+    def _map_all_features(self, X, weight):
+        n = X.shape[0]
+        self.kernel_map_.set_params(engine="cholesky", n_landmarks=min(n, max(1, ALL_COMPONENTS_BUDGET // n)))
+        return self.kernel_map_.fit_features(X, weight)
 
     @property
     def _is_linear(self):
@@ -186,6 +204,11 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         accept = "csr" if self._accepts_sparse else False
         X = validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
         return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
+
+    def _scores(self, X):
+        if isinstance(getattr(self, "kernel_map_", None), KernelMap):
+            return self.kernel_map_.transform_times(X, self.coef_.T)
+        return self._features(X) @ self.coef_.T
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -37,6 +37,8 @@ SOLVERS = {
     "projected-gradient": solve_projected_gradient,
 }
 
+AGREEMENT = 0.5  # of the rows on components that were left out, relative to what each says for itself: see benchmarks
+WORTHWHILE = 0.01  # and relative to the objective
 NEARLY_WHITE = 0.9  # exponents from which all components of a kernel are too many
 
 
@@ -176,8 +178,38 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     def _scatter_space(self, X, weight, y):
         if self.scatter == "total" and isinstance(getattr(self, "kernel_map_", None), KernelMap):
-            return uncorrelated_scatter(self.kernel_map_.eigenvalues_, weight.sum())
+            values = self.kernel_map_.eigenvalues_
+            # Without them the basis is any, and the whitening zero: the power 0 of every scatter is the identity.
+            return uncorrelated_scatter(np.ones(X.shape[1]) if values is None else values, weight.sum())
         return tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
+
+    # -- how many components of a kernel ------------------------------------------------------------------------
+
+    @property
+    def _is_free_to_choose(self):
+        """At whitening 0 the model is Euclidean: any basis will do, and more components can only help."""
+        chosen = self.n_components is not None or hasattr(self.kernel, "fit_transform")
+        return not (self._is_linear or chosen) and self.whitening == 0 and self.scatter == "total"
+
+    def _needs_more_components(self, X, columns):
+        """Whether the multipliers agree with each other on the components that the kernel map left out.
+
+        With v = y alpha and R the kernel of those components, v'Rv is what they would add to ``|w|^2``. Its diagonal,
+        what every row adds for itself, is there whatever the labels; the rest is what the rows tell about each other,
+        of mean zero where there is nothing to be learnt.
+        """
+        alpha = self.__dict__.pop("_multipliers", None)
+        if alpha is None or not self._is_free_to_choose:
+            return False
+        return any(self._left_out_matters(X, y, a) for y, a in zip(columns, alpha, strict=True))
+
+    def _left_out_matters(self, X, y, alpha):
+        support = np.flatnonzero(alpha)
+        v = y[support] * alpha[support]
+        rest = self.kernel_map_.left_out(X[support])
+        alone = v**2 @ np.einsum("ij,ij->i", rest, rest)
+        mutual = np.sum((v @ rest) ** 2) - alone
+        return mutual > AGREEMENT * alone and mutual > WORTHWHILE * alpha.sum()
 
     def _warn_if_degenerate(self, n, d):
         """With all n - 1 components the whitened Gram matrix is I - 11'/n, whatever the kernel: nothing is learnt."""
@@ -205,6 +237,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             if self.verbose:
                 print(f"[FSVM] class {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}")
         coef = batch.coef[:, 0]
+        self._multipliers = batch.alpha[:, 0]
         self._remember(batch.alpha[:, 0])
         # w'M^+w for every class, whose M has rank one: the enclosing ball is then half the range of the scores.
         lengths = np.sqrt(np.einsum("kd,kd->k", coef * T if T.ndim == 1 else coef @ T, coef) / space.total)
