@@ -19,6 +19,7 @@ class Regularizer {
     }
     bool valid() const { return valid_; }
     bool dense() const { return dense_; }
+    bool identity() const { return B_ == nullptr; }
     void times(const double* w, double* out) const {
         if (dense_)
             columns_times(B_, d_, d_, d_, w, out);

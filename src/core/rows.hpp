@@ -67,8 +67,9 @@ class Columns {
 class DenseRows {
   public:
     DenseRows(const double* X, Index row_stride, Index column_stride, Index n, Index d, const double* y,
-              const double* mean, bool intercept)
-        : X_(X), row_(row_stride), col_(column_stride), n_(n), d_(d), D_(d + intercept), y_(y), mean_(mean) {}
+              const double* mean, bool intercept, const double* gram = nullptr)
+        : X_(X), row_(row_stride), col_(column_stride), n_(n), d_(d), D_(d + intercept), y_(y), mean_(mean),
+          gram_(gram) {}
     DenseRows(DenseRows&&) = default;
     DenseRows(const DenseRows&) = delete;
 
@@ -109,6 +110,7 @@ class DenseRows {
     static constexpr bool has_row_gram() { return true; }
     const Vector& row_gram(const Regularizer& B) const {  // computed once: every C of a path needs it again
         if (!row_gram_.empty()) return row_gram_;
+        if (gram_ && B.identity()) return centre_gram();
         Vector scale(d_, 1.0), rows(static_cast<std::size_t>(n_) * d_);
         B.divide(scale.data());
         for (Index i = 0; i < n_; ++i)
@@ -146,10 +148,24 @@ class DenseRows {
     }
 
   private:
+    // From the inner products of the rows at any origin to those of the centred and signed ones.
+    const Vector& centre_gram() const {
+        Vector means(n_, 0.0);
+        for (Index i = 0; i < n_; ++i) axpy(n_, 1.0 / double(n_), gram_ + i * n_, means.data());
+        double mean = 0;
+        for (double m : means) mean += m / double(n_);
+        row_gram_.resize(static_cast<std::size_t>(n_) * n_);
+        for (Index i = 0; i < n_; ++i)
+            for (Index j = 0; j < n_; ++j)
+                row_gram_[i * n_ + j] = y_[i] * y_[j] * (gram_[i * n_ + j] - means[i] - means[j] + mean);
+        return row_gram_;
+    }
+
     const double* X_;
     Index row_, col_, n_, d_, D_;
     const double* y_;
     const double* mean_;
+    const double* gram_;
     Vector owned_;
     mutable Vector buffer_, signed_, row_gram_;
 };

@@ -161,6 +161,21 @@ def test_the_capped_default_is_as_accurate_as_svc(make):
     assert ours.score(X[test], y[test]) > theirs.score(X[test], y[test]) - 0.005
 
 
+@pytest.mark.parametrize(("d", "frequency"), [(4, 2.0), (8, 1.0)])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_the_default_grows_where_the_labels_live_in_small_components(d, frequency, kernel):
+    """A chessboard in two of d features: the leading components of the kernel say little about it."""
+    X = np.random.default_rng(0).uniform(-2, 2, size=(1400, d))
+    y = np.where(np.prod(np.sin(frequency * X[:, :2]), axis=1) > 0, "white", "black")[:1100]
+    rows, new = X[:1100], X[1100:]
+    if kernel == "precomputed":
+        rows, new = rbf_kernel(rows, gamma=1.0), rbf_kernel(new, rows, gamma=1.0)
+    ours = FSVM(10.0, kernel=kernel, gamma=1.0, whitening=0.0, tol=1e-9).fit(rows, y)
+    theirs = SVC(C=10.0, kernel=kernel, gamma=1.0, tol=1e-9).fit(rows, y)
+    assert ours.kernel_map_.n_components_ > 1000
+    np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), atol=1e-4)
+
+
 def test_the_default_number_of_components_follows_the_whitening():
     X, y, _, _ = task()
     with warnings.catch_warnings():

@@ -66,6 +66,8 @@ class Expansion:
         Projection on the components that were found, but not kept.
     triangular : bool
         Whether `projection` holds L where L^{-T} is meant, which few callers need in full.
+    gram : ndarray of shape (n, n) or None
+        The kernel matrix, not centred, where it was computed.
     """
 
     index: np.ndarray
@@ -78,6 +80,7 @@ class Expansion:
     negative: float
     rest: np.ndarray | None = None
     triangular: bool = False
+    gram: np.ndarray | None = None
 
     @property
     def explained(self):
@@ -159,23 +162,24 @@ def unrotated(source, weight, truncation, max_rank):
     """The pivoted Cholesky factor itself, centred: every component, in no particular basis, for a third of an
     elimination where `cholesky` and `exact` need eigenvectors. FF' is all that a Euclidean model sees.
     """
-    find = _dense_cholesky if max_rank == source.n_rows <= DENSE_ROWS else pivoted_cholesky
-    factor, pivots, missing, negative = find(source, weight, 0.1 * truncation.dropped, max_rank)
+    K = source.gram() if max_rank == source.n_rows <= DENSE_ROWS else None
+    options = weight, 0.1 * truncation.dropped
+    found = pivoted_cholesky(source, *options, max_rank) if K is None else _dense_cholesky(K, *options)
+    factor, pivots, missing, negative = found
     L = factor[pivots]
     mean = weight @ factor / weight.sum()
     factor -= mean
     spectrum = float(weight @ np.einsum("ij,ij->i", factor, factor))
-    return Expansion(pivots, L @ mean, L, None, factor, missing, spectrum, negative, triangular=True)
+    return Expansion(pivots, L @ mean, L, None, factor, missing, spectrum, negative, triangular=True, gram=K)
 
 
-def _dense_cholesky(source, weight, tolerance, max_rank):
+def _dense_cholesky(K, weight, tolerance):
     """`pivoted_cholesky` by LAPACK, where the whole matrix fits and most of its rows are pivots."""
-    K = source.gram()
-    diagonal = K.diagonal().copy()
+    diagonal = K.diagonal()
     spread = weight @ diagonal - weight @ (K @ weight) / weight.sum()
     smallest = max(tolerance * spread / weight.sum(), 10 * len(K) * _EPS * max(diagonal.max(), 0.0))
     # The transpose of a symmetric matrix is itself, in the order that LAPACK wants.
-    L, order, rank, _ = linalg.lapack.dpstrf(K.T, tol=smallest, lower=1, overwrite_a=1)
+    L, order, rank, _ = linalg.lapack.dpstrf(K.T, tol=smallest, lower=1)
     order = order - 1
     factor = np.zeros((len(K), rank))
     factor[order] = np.tril(L[:, :rank])

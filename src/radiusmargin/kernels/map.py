@@ -86,6 +86,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_components_ : int
     explained_ : float
         Share of the spectrum in the features (a lower bound, except with the exact engine).
+    definite_ : bool
+        Whether no negative eigenvalue was met.
     residual_ : float
         Share of the kernel's trace that the low-rank approximation leaves out, before components are dropped.
     engine_ : str
@@ -172,8 +174,11 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # -- fitting ----------------------------------------------------------------------------------------
 
-    def fit_features(self, X, weight):
-        """`fit_transform` of rows and weights that are validated already, as those of a model are."""
+    def fit_features(self, X, weight, keep_gram=False):
+        """`fit_transform` of rows and weights that are validated already, as those of a model are.
+
+        `gram_` then holds the kernel matrix, if asked for and computed on the way.
+        """
         check_parameters(self)
         self.n_features_in_ = X.shape[1]
         rows = np.flatnonzero(weight)
@@ -186,6 +191,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         expansion = self._expand(source, weight[rows])
         self._keep(expansion, X, rows, float(weight[rows] @ source.diagonal()))
+        if keep_gram:
+            self.gram_ = expansion.gram
         return expansion.features if weight.all() else self._map(X)
 
     def _make_source(self, X, weight, rows):
@@ -252,11 +259,12 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.eigenvalues_ = expansion.eigenvalues
         self.n_components_ = self._n_features_out = expansion.features.shape[1]
         self.explained_ = expansion.explained
+        self.definite_ = expansion.negative <= INDEFINITE
         self.residual_ = expansion.missing / trace if trace > 0 else 0.0
         self.landmarks_ = rows[expansion.index]
-        self._expansion = replace(expansion, features=None)
+        self._expansion = replace(expansion, features=None, gram=None)
         self._landmark_rows = None if self._function is None else X[self.landmarks_]
-        if expansion.negative > INDEFINITE:
+        if not self.definite_:
             warnings.warn(
                 f"the kernel is not positive semi-definite ({expansion.negative:.2g} of the spectrum): "
                 "the negative part is dropped.",

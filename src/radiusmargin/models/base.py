@@ -171,7 +171,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         if isinstance(self.kernel_map_, KernelMap):
             if self._is_free_to_choose:
                 self.kernel_map_.set_params(basis="any")
-            return self.kernel_map_.fit_features(X, weight)
+            return self.kernel_map_.fit_features(X, weight, keep_gram=self._is_free_to_choose)
         extra = {"sample_weight": weight} if has_fit_parameter(self.kernel_map_, "sample_weight") else {}
         return self.kernel_map_.fit_transform(X, **extra)
 
@@ -184,7 +184,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
     def _map_all_features(self, X, weight):
         n = X.shape[0]
         self.kernel_map_.set_params(engine="cholesky", n_landmarks=min(n, max(1, ALL_COMPONENTS_BUDGET // n)))
-        return self.kernel_map_.fit_features(X, weight)
+        return self.kernel_map_.fit_features(X, weight, keep_gram=True)
 
     @property
     def _is_linear(self):
