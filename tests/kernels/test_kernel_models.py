@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
-from radiusmargin import FSVM
+from radiusmargin import FSVM, SVM
 from radiusmargin.datasets import make_ringnorm, make_waveform
 from radiusmargin.kernels import KernelMap, LeadingFeatures
 
@@ -170,10 +170,23 @@ def test_the_default_grows_where_the_labels_live_in_small_components(d, frequenc
     rows, new = X[:1100], X[1100:]
     if kernel == "precomputed":
         rows, new = rbf_kernel(rows, gamma=1.0), rbf_kernel(new, rows, gamma=1.0)
-    ours = FSVM(10.0, kernel=kernel, gamma=1.0, whitening=0.0, tol=1e-9).fit(rows, y)
-    theirs = SVC(C=10.0, kernel=kernel, gamma=1.0, tol=1e-9).fit(rows, y)
-    assert ours.kernel_map_.n_components_ > 1000
-    np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), atol=1e-4)
+    theirs = SVC(C=10.0, kernel=kernel, gamma=1.0, tol=1e-9).fit(rows, y).decision_function(new)
+    for model in (FSVM(10.0, whitening=0.0), SVM(10.0)):
+        ours = model.set_params(kernel=kernel, gamma=1.0, tol=1e-9).fit(rows, y)
+        assert ours.kernel_map_.n_components_ > 1000
+        np.testing.assert_allclose(ours.decision_function(new), theirs, atol=1e-4)
+        assert not hasattr(ours.kernel_map_, "gram_")  # nothing of size n x n but the map itself is kept
+
+
+@pytest.mark.parametrize(
+    "options", [{"whitening": 0.5}, {"whitening": 0.0, "n_components": 60}, {"whitening": 0.0, "eta": 1}]
+)
+def test_what_was_chosen_or_is_not_euclidean_does_not_grow(options):
+    X = np.random.default_rng(0).uniform(-2, 2, size=(600, 8))
+    y = np.prod(np.sin(X[:, :2]), axis=1) > 0
+    model = FSVM(10.0, kernel="rbf", gamma=1.0, tol=1e-3, **options).fit(X, y)
+    assert model.kernel_map_.n_components_ <= 213
+    assert model.kernel_map_.eigenvalues_ is not None
 
 
 def test_the_default_number_of_components_follows_the_whitening():

@@ -22,8 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, has_fit_param
 from .._compat import CallbackSupportMixin, callback_context, with_callbacks
 from ..kernels import KernelMap
 from ..solvers.result import relative_gap
-
-ALL_COMPONENTS_BUDGET = 9_000_000  # entries of the features where the default number of components does not do
+from .components import left_out_matters, map_all_features
 
 
 class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
@@ -61,11 +60,13 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         self._callback_context = context
         try:
             self._solve(features, columns, weight, y)
-            if self._needs_more_components(X, columns):
-                self._solve(self._map_all_features(X, weight), columns, weight, y)
+            if self._may_grow and left_out_matters(self.kernel_map_, X, columns, self._multipliers):
+                self._solve(map_all_features(self.kernel_map_, X, weight), columns, weight, y)
         finally:
             del self._callback_context, self._kept_rows
             self.__dict__.pop("_multipliers", None)
+            if hasattr(self, "kernel_map_"):
+                self.kernel_map_.__dict__.pop("gram_", None)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         self._warn_unless_converged()
         return self
@@ -169,22 +170,19 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
             return X
         self.kernel_map_ = self._make_kernel_map()
         if isinstance(self.kernel_map_, KernelMap):
-            if self._is_free_to_choose:
+            if self._may_grow:
                 self.kernel_map_.set_params(basis="any")
-            return self.kernel_map_.fit_features(X, weight, keep_gram=self._is_free_to_choose)
+            return self.kernel_map_.fit_features(X, weight, keep_gram=self._may_grow)
         extra = {"sample_weight": weight} if has_fit_parameter(self.kernel_map_, "sample_weight") else {}
         return self.kernel_map_.fit_transform(X, **extra)
 
-    _is_free_to_choose = False  # the components of its kernel map and their basis: see FSVM
+    _is_euclidean = False  # whether only inner products of the features matter; `_solve` then sets `_multipliers`
 
-    def _needs_more_components(self, X, columns):
-        """Whether the solution tells that the kernel map left out something of use."""
-        return False
-
-    def _map_all_features(self, X, weight):
-        n = X.shape[0]
-        self.kernel_map_.set_params(engine="cholesky", n_landmarks=min(n, max(1, ALL_COMPONENTS_BUDGET // n)))
-        return self.kernel_map_.fit_features(X, weight, keep_gram=True)
+    @property
+    def _may_grow(self):
+        """Any basis of the kernel map will do, and more components can only help, unless the user has chosen."""
+        chosen = self.n_components is not None or hasattr(self.kernel, "fit_transform")
+        return self._is_euclidean and not (self._is_linear or chosen)
 
     @property
     def _is_linear(self):

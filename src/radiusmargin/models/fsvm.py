@@ -37,10 +37,6 @@ SOLVERS = {
     "projected-gradient": solve_projected_gradient,
 }
 
-# When the default number of components of a kernel does not do, as measured in benchmarks/kernels.py:
-FAITHFUL = 0.25  # share of the spectrum below which a map is no approximation of its kernel
-AGREEMENT = 0.5  # of the rows on components that were left out, relative to what each says for itself,
-WORTHWHILE = 0.01  # and relative to the objective
 NEARLY_WHITE = 0.9  # exponents from which all components of a kernel are too many
 
 
@@ -171,13 +167,22 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         space = self._scatter_space(X, weight, y)
         if len(space.eigenvalues) == 0:
             raise ValueError(NO_SPREAD)
-        shared = self.coupling == "shared" and len(columns) > 1
-        gram = None if self._is_linear else self.kernel_map_.__dict__.pop("gram_", None)
-        plain = self.rho is None and self.eta == 0 and self.solver == "exact" and not shared
-        if plain and space.full_rank:
-            self._solve_plain(X, columns, weight, space, gram)
+        if self._is_plain and space.full_rank:
+            self._solve_plain(X, columns, weight, space)
         else:
-            self._solve_family(X, columns, weight, space, shared)
+            self._solve_family(X, columns, weight, space)
+
+    @property
+    def _is_shared(self):
+        return self.coupling == "shared" and len(self.classes_) > 2
+
+    @property
+    def _is_plain(self):
+        return self.rho is None and self.eta == 0 and self.solver == "exact" and not self._is_shared
+
+    @property
+    def _is_euclidean(self):
+        return self._is_plain and self.whitening == 0 and self.scatter == "total"
 
     def _scatter_space(self, X, weight, y):
         if self.scatter == "total" and isinstance(getattr(self, "kernel_map_", None), KernelMap):
@@ -185,36 +190,6 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             # Without them the basis is any, and the whitening zero: the power 0 of every scatter is the identity.
             return uncorrelated_scatter(np.ones(X.shape[1]) if values is None else values, weight.sum())
         return tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
-
-    # -- how many components of a kernel ------------------------------------------------------------------------
-
-    @property
-    def _is_free_to_choose(self):
-        """At whitening 0 the model is Euclidean: any basis will do, and more components can only help."""
-        chosen = self.n_components is not None or hasattr(self.kernel, "fit_transform")
-        return not (self._is_linear or chosen) and self.whitening == 0 and self.scatter == "total"
-
-    def _needs_more_components(self, X, columns):
-        """Whether the multipliers agree with each other on the components that the kernel map left out.
-
-        With v = y alpha and R the kernel of those components, v'Rv is what they would add to ``|w|^2``. Its diagonal,
-        what every row adds for itself, is there whatever the labels; the rest is what the rows tell about each other,
-        of mean zero where there is nothing to be learnt.
-        """
-        alpha = self.__dict__.pop("_multipliers", None)
-        if alpha is None or not (self._is_free_to_choose and self.kernel_map_.definite_):
-            return False
-        if self.kernel_map_.explained_ < FAITHFUL:  # the landmarks say too little of what was left out to ask them
-            return True
-        return any(self._left_out_matters(X, y, a) for y, a in zip(columns, alpha, strict=True))
-
-    def _left_out_matters(self, X, y, alpha):
-        support = np.flatnonzero(alpha)
-        v = y[support] * alpha[support]
-        rest = self.kernel_map_.left_out(X[support])
-        alone = v**2 @ np.einsum("ij,ij->i", rest, rest)
-        mutual = np.sum((v @ rest) ** 2) - alone
-        return mutual > AGREEMENT * alone and mutual > WORTHWHILE * alpha.sum()
 
     def _warn_if_degenerate(self, n, d):
         """With all n - 1 components the whitened Gram matrix is I - 11'/n, whatever the kernel: nothing is learnt."""
@@ -229,10 +204,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- the plain F-SVM: one hinge problem per class, in the user's units ----------------------------------------
 
-    def _solve_plain(self, X, columns, weight, space, gram):
+    def _solve_plain(self, X, columns, weight, space):
         T = space.matrix(self.whitening)
         K = len(columns)
         B = None if T.ndim == 1 and np.all(space.total == T) else T[None] / space.total
+        gram = None if self._is_linear else getattr(self.kernel_map_, "gram_", None)
         batch = solve_hinge(
             X, columns, weight, np.array([float(self.C)]), B=B, gram=gram,
             problems=np.array([[0, k, 0] for k in range(K)]), start=self._start(K, *X.shape),
@@ -257,7 +233,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- the rest of the family, in standardised units --------------------------------------------------------------
 
-    def _solve_family(self, X, columns, weight, space, shared):
+    def _solve_family(self, X, columns, weight, space):
         # Centring conditions the problem, but only an intercept can undo it.
         centred = bool(self.fit_intercept) and not (sparse.issparse(X) and space.full_rank)
         rows = space.project(X, centred=centred)
@@ -269,7 +245,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             RadiusMarginProblem, rows, C=float(self.C), norm=norm, penalty=penalty, weights=weight,
             fit_intercept=self.fit_intercept, tol=self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip
-        groups = [columns] if shared else [column[None] for column in columns]
+        groups = [columns] if self._is_shared else [column[None] for column in columns]
         results = [self._one_column(build, np.ascontiguousarray(group), weight, k) for k, group in enumerate(groups)]
         coef, intercept = space.lift(
             np.concatenate([r.coef for r in results]),
