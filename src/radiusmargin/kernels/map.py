@@ -54,7 +54,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ``tol^(1 - whitening) 0.01^whitening`` of the spectrum, hence practically nothing at whitening 0 and 1
         % at 1. From 500 rows on the default is also capped at ``max(64, 128000 / n_samples)`` components, so
         that a fit is not slower than that of `SVC` (more only for a kernel of a small finite rank, such as
-        "linear"): `explained_` says what that kept, and a difficult task, or a large C, deserves more.
+        "linear"): `explained_` says what that kept. A map knows no labels; `FSVM` at whitening 0 and `SVM` look
+        whether theirs ask for more.
         Components without spread are never kept.
     engine : {"auto", "exact", "cholesky", "landmarks"}, default="auto"
         "exact": eigendecomposition of the n x n matrix. "cholesky": pivoted incomplete Cholesky, never n x n,
