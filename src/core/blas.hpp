@@ -20,6 +20,14 @@ inline void outer_gram(double* A, Index D, Index m, double* H) {
     dsyrk(&lower, &no, &n, &k, &one, A, &n, &zero, H, &n);
 }
 
+// Lower triangle of A'A for a column-major D x m matrix A.
+inline void inner_gram(double* A, Index D, Index m, double* H) {
+    char lower = 'L', yes = 'T';
+    int n = static_cast<int>(m), k = static_cast<int>(D);
+    double one = 1.0, zero = 0.0;
+    dsyrk(&lower, &yes, &n, &k, &one, A, &k, &zero, H, &n);
+}
+
 inline bool factorise(double* H, Index D) {
     if (D <= kSmall || dpotrf == nullptr) return cholesky(H, D);
     char lower = 'L';

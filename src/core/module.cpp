@@ -63,6 +63,7 @@ struct Data {
     Index row_stride = 0, column_stride = 0;
     SparseArrays sparse{};
     Index n = 0, d = 0;
+    const double* gram = nullptr;
     const double* weights = nullptr;
     const double* Cs = nullptr;
     Index n_Cs = 0;
@@ -150,8 +151,9 @@ void run_problem(const Data& data, const std::vector<Index>& J, const double* la
                               mean.data(), data.intercept);
         return all ? path(view) : path(view.rows(J.data(), static_cast<Index>(J.size())));
     }
+    // Inner products from another origin serve only where an intercept takes up the difference.
     const DenseRows view(data.dense, data.row_stride, data.column_stride, data.n, data.d, labels, mean.data(),
-                         data.intercept);
+                         data.intercept, all && data.intercept ? data.gram : nullptr);
     const Index D = data.d + data.intercept;
     const bool sift = data.sifting && static_cast<Index>(J.size()) >= kSiftingRatio * D;
     if (!sift && data.d < blas::kSmall) return path(view.columns(J.data(), static_cast<Index>(J.size())));
@@ -215,8 +217,9 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
                      std::optional<Indices> starts, Indices label_of, std::optional<Regularizers> B,
                      Indices regularizer_of, std::optional<Labels> linear, std::optional<Labels> start_theta, std::optional<Labels> start_alpha,
                      bool keep_alpha, bool intercept, double tol, int max_iter, int newton_budget,
-                     bool sifting, int n_threads) {
-    const Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
+                     bool sifting, int n_threads, std::optional<Labels> gram) {
+    Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
+    if (gram) data.gram = gram->data();
     const std::size_t P = label_of.shape(0), K = data.n_Cs, d = data.d, n = data.n;
     auto coef = make_array<double>({P, K, d});
     auto intercepts = make_array<double>({P, K}), objective = make_array<double>({P, K}),
@@ -328,5 +331,5 @@ NB_MODULE(_core, m) {
           nb::arg("rows").none(), nb::arg("starts").none(), nb::arg("label_of"), nb::arg("B").none(),
           nb::arg("regularizer_of"), nb::arg("linear").none(), nb::arg("start_theta").none(), nb::arg("start_alpha").none(),
           nb::arg("keep_alpha"), nb::arg("intercept"), nb::arg("tol"), nb::arg("max_iter"), nb::arg("newton_budget"),
-          nb::arg("sifting"), nb::arg("n_threads"));
+          nb::arg("sifting"), nb::arg("n_threads"), nb::arg("gram").none());
 }

@@ -18,6 +18,36 @@ constexpr double kResidualShare = 3.0;
 constexpr double kSlopeReduction = 0.1;
 }  // namespace newton_constants
 
+// Root of the slope along a direction, which is monotone and piecewise linear: unit step, bracket, then Illinois.
+template <class Slope>
+double slope_root(const Slope& slope_at, double at_zero) {
+    double low = 0, at_low = at_zero;
+    const double enough = newton_constants::kSlopeReduction * std::abs(at_low);
+    double high = 1, at_high = slope_at(high);
+    if (std::abs(at_high) <= enough) return high;
+    while (at_high < 0 && high < 1e12) {
+        low = high, at_low = at_high;
+        high *= 2, at_high = slope_at(high);
+    }
+    int side = 0;
+    double t = high;
+    for (int k = 0; k < 40; ++k) {
+        t = (low * at_high - high * at_low) / (at_high - at_low);
+        const double at = slope_at(t);
+        if (std::abs(at) <= enough) break;
+        if (at > 0) {
+            high = t, at_high = at;
+            if (side == 1) at_low *= 0.5;
+            side = 1;
+        } else {
+            low = t, at_low = at;
+            if (side == -1) at_high *= 0.5;
+            side = -1;
+        }
+    }
+    return t;
+}
+
 template <class Rows>
 class Newton {
   public:
@@ -98,9 +128,7 @@ class Newton {
         return true;
     }
 
-    // Root of the slope, which is monotone and piecewise linear: unit step, bracket, then Illinois.
     double line_search() {
-        using namespace newton_constants;
         problem_.B.times(step_.data(), Bstep_.data());
         double linear = dot(d_, Bw_.data(), step_.data());
         if (problem_.q) linear -= dot(D_, problem_.q, step_.data());
@@ -109,31 +137,7 @@ class Newton {
             return linear + t * quadratic +
                    slope(n_, reference_.data(), z_.data(), dz_.data(), s_, t, problem_.c);
         };
-        double low = 0, at_low = dot(D_, gradient_.data(), step_.data());
-        const double enough = kSlopeReduction * std::abs(at_low);
-        double high = 1, at_high = slope_at(high);
-        if (std::abs(at_high) <= enough) return high;
-        while (at_high < 0 && high < 1e12) {
-            low = high, at_low = at_high;
-            high *= 2, at_high = slope_at(high);
-        }
-        int side = 0;
-        double t = high;
-        for (int k = 0; k < 40; ++k) {
-            t = (low * at_high - high * at_low) / (at_high - at_low);
-            const double at = slope_at(t);
-            if (std::abs(at) <= enough) break;
-            if (at > 0) {
-                high = t, at_high = at;
-                if (side == 1) at_low *= 0.5;
-                side = 1;
-            } else {
-                low = t, at_low = at;
-                if (side == -1) at_high *= 0.5;
-                side = -1;
-            }
-        }
-        return t;
+        return slope_root(slope_at, dot(D_, gradient_.data(), step_.data()));
     }
 
     const Problem<Rows>& problem_;

@@ -4,6 +4,7 @@
 //   times(theta, out)            A theta
 //   transposed_times(v, out)     A' v
 //   gram(J, m, weights, H)       lower triangle of sum_{i in J} weights_i a_i a_i'
+//   row_gram(B)                  A B^{-1} A' without the intercept, for a diagonal B, where has_row_gram()
 // Centring is free (it moves the intercept only) and keeps features with large means well conditioned.
 #pragma once
 #include <algorithm>
@@ -11,12 +12,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "blas.hpp"
-#include "kernels.hpp"
+#include "regularizer.hpp"
 
 namespace rm {
 
-using Vector = std::vector<double>;
+// The upper triangle of a symmetric matrix from its lower one, in blocks that stay in cache.
+inline void mirror(double* H, Index n) {
+    constexpr Index kBlock = 64;
+    for (Index J = 0; J < n; J += kBlock)
+        for (Index I = J; I < n; I += kBlock)
+            for (Index j = J; j < std::min(J + kBlock, n); ++j)
+                for (Index i = std::max(I, j + 1); i < std::min(I + kBlock, n); ++i) H[i * n + j] = H[j * n + i];
+}
 
 // Dense, feature-major, centred and signed at construction: the form for few features.
 class Columns {
@@ -45,6 +52,8 @@ class Columns {
         }
         columns_gram(buffer_.data(), m, m, D_, H);
     }
+    static constexpr bool has_row_gram() { return false; }
+    const Vector& row_gram(const Regularizer&) const { return A_; }
     Columns(Columns&&) = default;
     Columns(const Columns&) = delete;
 
@@ -58,8 +67,9 @@ class Columns {
 class DenseRows {
   public:
     DenseRows(const double* X, Index row_stride, Index column_stride, Index n, Index d, const double* y,
-              const double* mean, bool intercept)
-        : X_(X), row_(row_stride), col_(column_stride), n_(n), d_(d), D_(d + intercept), y_(y), mean_(mean) {}
+              const double* mean, bool intercept, const double* gram = nullptr)
+        : X_(X), row_(row_stride), col_(column_stride), n_(n), d_(d), D_(d + intercept), y_(y), mean_(mean),
+          gram_(gram) {}
     DenseRows(DenseRows&&) = default;
     DenseRows(const DenseRows&) = delete;
 
@@ -97,6 +107,20 @@ class DenseRows {
         }
         blas::outer_gram(buffer_.data(), D_, m, H);
     }
+    static constexpr bool has_row_gram() { return true; }
+    const Vector& row_gram(const Regularizer& B) const {  // computed once: every C of a path needs it again
+        if (!row_gram_.empty()) return row_gram_;
+        if (gram_ && B.identity()) return centre_gram();
+        Vector scale(d_, 1.0), rows(static_cast<std::size_t>(n_) * d_);
+        B.divide(scale.data());
+        for (Index i = 0; i < n_; ++i)
+            for (Index k = 0; k < d_; ++k)
+                rows[i * d_ + k] = y_[i] * std::sqrt(scale[k]) * (X_[i * row_ + k * col_] - mean_[k]);
+        row_gram_.resize(static_cast<std::size_t>(n_) * n_);
+        blas::inner_gram(rows.data(), d_, n_, row_gram_.data());
+        mirror(row_gram_.data(), n_);
+        return row_gram_;
+    }
     // The rows J, feature-major: blocked so that reads and writes both stay in cache.
     Columns columns(const Index* J, Index m) const {
         Columns out(m, d_, D_ > d_);
@@ -124,12 +148,26 @@ class DenseRows {
     }
 
   private:
+    // From the inner products of the rows at any origin to those of the centred and signed ones.
+    const Vector& centre_gram() const {
+        Vector means(n_, 0.0);
+        for (Index i = 0; i < n_; ++i) axpy(n_, 1.0 / double(n_), gram_ + i * n_, means.data());
+        double mean = 0;
+        for (double m : means) mean += m / double(n_);
+        row_gram_.resize(static_cast<std::size_t>(n_) * n_);
+        for (Index i = 0; i < n_; ++i)
+            for (Index j = 0; j < n_; ++j)
+                row_gram_[i * n_ + j] = y_[i] * y_[j] * (gram_[i * n_ + j] - means[i] - means[j] + mean);
+        return row_gram_;
+    }
+
     const double* X_;
     Index row_, col_, n_, d_, D_;
     const double* y_;
     const double* mean_;
+    const double* gram_;
     Vector owned_;
-    mutable Vector buffer_, signed_;
+    mutable Vector buffer_, signed_, row_gram_;
 };
 
 // Compressed sparse rows with sorted indices, centred implicitly: the matrix is never filled.
@@ -187,6 +225,8 @@ class SparseRows {
         }
         if (D_ > d_) H[d_ * D_ + d_] = total;
     }
+    static constexpr bool has_row_gram() { return false; }
+    const Vector& row_gram(const Regularizer&) const { return own_values_; }
     SparseRows rows(const Index* J, Index m) const {
         SparseRows out(nullptr, nullptr, nullptr, m, d_, nullptr, mean_, D_ > d_);
         out.own_indptr_.push_back(0);

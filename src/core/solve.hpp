@@ -1,7 +1,8 @@
-// Which method, when: sifting for many rows, Newton always, the interior point where Newton stalls.
+// Which method, when: sifting for many rows, Newton always (in the rows where these are few), the interior point where
+// Newton stalls.
 #pragma once
 #include "interior_point.hpp"
-#include "newton.hpp"
+#include "row_newton.hpp"
 
 namespace rm {
 
@@ -25,8 +26,11 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
         certify(problem, theta, Vector(problem.n(), 0.0), best);
         if (!(best.objective < at_zero)) theta = zero;
     }
-    Newton<Rows>(problem, options)
-        .run(std::move(theta), std::move(reference), penalty, std::min(options.max_iter, options.newton_budget), best);
+    const int budget = std::min(options.max_iter, options.newton_budget);
+    if (row_space_pays(problem))
+        RowNewton<Rows>(problem, options).run(start, std::move(reference), penalty, budget, best);
+    else
+        Newton<Rows>(problem, options).run(std::move(theta), std::move(reference), penalty, budget, best);
     if (!(best.gap() <= options.tol) && best.n_iter < options.max_iter)
         InteriorPoint<Rows>(problem, options)
             .run(zero, options.max_iter - best.n_iter, best);

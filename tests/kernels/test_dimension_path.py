@@ -34,8 +34,8 @@ def test_scores_are_those_of_refitted_models(data):
 def test_one_decomposition_per_fold_serves_all_models_and_dimensions(data, monkeypatch):
     X, y = data
     fits = []
-    original = KernelMap._fit
-    monkeypatch.setattr(KernelMap, "_fit", lambda self, *args: fits.append(1) or original(self, *args))
+    original = KernelMap.fit_features
+    monkeypatch.setattr(KernelMap, "fit_features", lambda self, *args: fits.append(1) or original(self, *args))
     models = {"F-SVM": FSVM(kernel="rbf"), "SVM": FSVM(kernel="rbf", whitening=0.0), "SVC": SVC()}
     path = kernel_dimension_path(models, X, y, DIMENSIONS, cv=StratifiedKFold(4))
     assert path.scores.shape == (3, 3, 4)

@@ -10,9 +10,9 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
-from radiusmargin import FSVM
+from radiusmargin import FSVM, SVM
 from radiusmargin.datasets import make_ringnorm, make_waveform
-from radiusmargin.kernels import KernelMap
+from radiusmargin.kernels import KernelMap, LeadingFeatures
 
 
 def task(n=150, seed=0):
@@ -104,6 +104,19 @@ def test_it_is_the_linear_model_on_the_features():
     assert len(kernel.get_feature_names_out()) == kernel.transform(new).shape[1]
 
 
+@pytest.mark.parametrize("options", [{"whitening": 0.5}, {"eta": 0.1}, {"rho": 0.01, "whitening": 0.0}])
+def test_the_scatter_of_the_features_is_that_of_the_map(options):
+    """Features without correlation need no second eigendecomposition: the model on the features as they are agrees."""
+    X, y, new, _ = task()
+    weight = np.random.default_rng(0).integers(1, 4, len(y))
+    model = FSVM(kernel="rbf", n_components=12, tol=1e-10, **options).fit(X, y, sample_weight=weight)
+    mapping = model.kernel_map_
+    direct = clone(model).set_params(kernel=LeadingFeatures(), n_components=None)
+    direct.fit(mapping.transform(X), y, sample_weight=weight)
+    expected = direct.decision_function(mapping.transform(new))
+    np.testing.assert_allclose(model.decision_function(new), expected, atol=1e-5)
+
+
 def test_a_map_can_be_given_in_place_of_a_kernel():
     X, y, new, _ = task()
     named = FSVM(kernel="rbf", n_components=12, whitening=0.5).fit(X, y)
@@ -144,8 +157,36 @@ def test_the_capped_default_is_as_accurate_as_svc(make):
     train, test = slice(0, 2000), slice(2000, None)
     ours = FSVM(kernel="rbf", whitening=0.0, tol=1e-3).fit(X[train], y[train])
     theirs = SVC().fit(X[train], y[train])
-    assert ours.kernel_map_.n_components_ == 80
+    assert ours.kernel_map_.n_components_ == 64
     assert ours.score(X[test], y[test]) > theirs.score(X[test], y[test]) - 0.005
+
+
+@pytest.mark.parametrize(("d", "frequency"), [(4, 2.0), (8, 1.0)])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_the_default_grows_where_the_labels_live_in_small_components(d, frequency, kernel):
+    """A chessboard in two of d features: the leading components of the kernel say little about it."""
+    X = np.random.default_rng(0).uniform(-2, 2, size=(1400, d))
+    y = np.where(np.prod(np.sin(frequency * X[:, :2]), axis=1) > 0, "white", "black")[:1100]
+    rows, new = X[:1100], X[1100:]
+    if kernel == "precomputed":
+        rows, new = rbf_kernel(rows, gamma=1.0), rbf_kernel(new, rows, gamma=1.0)
+    theirs = SVC(C=10.0, kernel=kernel, gamma=1.0, tol=1e-9).fit(rows, y).decision_function(new)
+    for model in (FSVM(10.0, whitening=0.0), SVM(10.0)):
+        ours = model.set_params(kernel=kernel, gamma=1.0, tol=1e-9).fit(rows, y)
+        assert ours.kernel_map_.n_components_ > 1000
+        np.testing.assert_allclose(ours.decision_function(new), theirs, atol=1e-4)
+        assert not hasattr(ours.kernel_map_, "gram_")  # nothing of size n x n but the map itself is kept
+
+
+@pytest.mark.parametrize(
+    "options", [{"whitening": 0.5}, {"whitening": 0.0, "n_components": 60}, {"whitening": 0.0, "eta": 1}]
+)
+def test_what_was_chosen_or_is_not_euclidean_does_not_grow(options):
+    X = np.random.default_rng(0).uniform(-2, 2, size=(600, 8))
+    y = np.prod(np.sin(X[:, :2]), axis=1) > 0
+    model = FSVM(10.0, kernel="rbf", gamma=1.0, tol=1e-3, **options).fit(X, y)
+    assert model.kernel_map_.n_components_ <= 213
+    assert model.kernel_map_.eigenvalues_ is not None
 
 
 def test_the_default_number_of_components_follows_the_whitening():
@@ -153,5 +194,5 @@ def test_the_default_number_of_components_follows_the_whitening():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         counts = [FSVM(kernel="rbf", whitening=p).fit(X, y).kernel_map_.n_components_ for p in (0.0, 0.5, 1.0)]
-    assert counts[0] == 149
+    assert counts[0] == 150  # a factor of the kernel itself: centring costs it a rank, but no column
     assert counts[0] >= counts[1] > counts[2]

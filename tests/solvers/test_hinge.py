@@ -191,6 +191,36 @@ def test_more_features_than_rows(form, B):
     assert result.objective == pytest.approx(oracle(X, y, 1.0, B), rel=1e-6)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("B", [None, np.linspace(0.5, 2, 110)])
+def test_about_as_many_features_as_rows(B, fit_intercept):
+    """Newton then works in the coordinates of the rows: on a path, cold and warm, it is certified all the same."""
+    X, y = overlapping(140, 110, seed=5)
+    X += 3.0
+    weight = np.random.default_rng(1).uniform(0.1, 2, len(y))
+    Cs = [1e-3, 1e-2, 1.0, 100.0]
+    path = hinge_svm_path(X, y, Cs, B, weight, fit_intercept=fit_intercept, tol=1e-8)
+    for k, C in enumerate(Cs):
+        assert_certified(X, y, C, path[k], 1e-8, B, weight, fit_intercept)
+        cold = hinge_svm(X, y, C, B, weight, fit_intercept=fit_intercept, tol=1e-8)
+        assert path[k].objective == pytest.approx(cold.objective, rel=2e-8)
+    numbers = {"B": None if B is None else B[None], "fit_intercept": fit_intercept, "tol": 1e-8}
+    slow = _solve(X, y[None], weight, np.array(Cs), backend=twin, **numbers)
+    np.testing.assert_allclose(path.objective, slow.objective[0], rtol=2e-8)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_inner_products_at_hand_change_nothing(fit_intercept):
+    """From any origin, since the intercept takes up the shift; without one they are not used."""
+    X, y = overlapping(140, 110, seed=5)
+    options = {"fit_intercept": fit_intercept, "tol": 1e-9, "keep_alpha": True}
+    plain = _solve(X, y[None], np.ones(140), np.array([0.1]), **options)
+    given = _solve(X, y[None], np.ones(140), np.array([0.1]), gram=(X + 2.0) @ (X + 2.0).T, **options)
+    np.testing.assert_allclose(given.objective, plain.objective, rtol=2e-9)
+    np.testing.assert_allclose(given.coef, plain.coef, atol=1e-5)
+    np.testing.assert_allclose(given.intercept, plain.intercept, atol=1e-5)
+
+
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("d", [70, 5])
 def test_large_and_small_feature_counts_agree_with_sparse(form, d):

@@ -27,7 +27,7 @@ class TemperedScatter:
     scale : ndarray of shape (d,)
         Standard deviations (ones where features are not to be standardised; zero marks a constant feature).
     eigenvalues, eigenvectors : ndarrays of shapes (r,) and (d, r)
-        The non-zero part of R.
+        The non-zero part of R. The eigenvectors are None where they are the axes: features without correlation.
     total : float
         Total weight n.
     """
@@ -35,7 +35,7 @@ class TemperedScatter:
     mean: np.ndarray
     scale: np.ndarray
     eigenvalues: np.ndarray
-    eigenvectors: np.ndarray
+    eigenvectors: np.ndarray | None
     total: float
 
     @property
@@ -45,14 +45,16 @@ class TemperedScatter:
     def standardised_matrix(self, p: float) -> np.ndarray:
         """T = n R^p in standardised units (full rank), or in the coordinates of the eigenvectors (diagonal)."""
         powers = self.total * self.eigenvalues**p
-        if not self.full_rank:
+        if not self.full_rank or self.eigenvectors is None:
             return np.diag(powers)
         return (self.eigenvectors * powers) @ self.eigenvectors.T
 
     def matrix(self, p: float) -> np.ndarray:
-        """T in the user's units, for full rank; a vector (the diagonal) for p = 0."""
+        """T in the user's units, for full rank; a vector where it is diagonal: p = 0, or no correlation."""
         if p == 0:
             return self.total * self.scale**2
+        if self.eigenvectors is None:
+            return self.total * self.eigenvalues**p * self.scale**2
         return self.scale[:, None] * self.standardised_matrix(p) * self.scale
 
     def project(self, X, *, centred=True):
@@ -63,11 +65,12 @@ class TemperedScatter:
         inverse = self.inverse_scale
         if self.full_rank and hasattr(X, "multiply"):
             return X.multiply(inverse).tocsr()
-        basis = inverse[:, None] * self.eigenvectors
-        rows = X * inverse if self.full_rank else np.asarray(X @ basis)
-        if centred:
-            rows -= self.mean * inverse if self.full_rank else self.mean @ basis
-        return rows
+        if self.full_rank:
+            rows, mean = X * inverse, self.mean * inverse
+        else:
+            basis = inverse[:, None] * self.eigenvectors
+            rows, mean = np.asarray(X @ basis), self.mean @ basis
+        return rows - mean if centred else rows
 
     def lift(self, coefs, intercepts, *, centred=True):
         """(coef, intercept) in the user's units, from those in the coordinates of `project`."""
@@ -92,6 +95,12 @@ class TemperedScatter:
     @property
     def inverse_scale(self) -> np.ndarray:
         return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+
+
+def uncorrelated_scatter(eigenvalues, total) -> TemperedScatter:
+    """`tempered_scatter` of centred features whose scatter is known to be diagonal, as that of kernel components is."""
+    d = len(eigenvalues)
+    return TemperedScatter(np.zeros(d), np.ones(d), np.asarray(eigenvalues) / total, None, float(total))
 
 
 def tempered_scatter(X, y=None, *, sample_weight=None, kind="total", standardise=True) -> TemperedScatter:

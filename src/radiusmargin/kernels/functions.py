@@ -84,6 +84,11 @@ class KernelFunction:
             return comb(n_features + self.degree, self.degree)
         return np.inf
 
+    @property
+    def is_definite(self):
+        """Whether its matrices are known to be positive semi-definite."""
+        return self.kernel in ("linear", "rbf", "laplacian", "cosine") or (self.kernel == "poly" and self.coef0 >= 0)
+
     def _exponential(self, X, Y):
         absolute = self.kernel == "laplacian"
         if not COMPILED or sparse.issparse(X) or sparse.issparse(Y):

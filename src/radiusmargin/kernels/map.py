@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -12,17 +13,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._validation import check_kernel_matrix, check_parameters, check_weights
-from .engines import Truncation, cholesky, exact, landmarks
+from .engines import Truncation, cholesky, exact, landmarks, unrotated
 from .functions import KernelFunction, resolve_gamma
 from .source import FunctionSource, MatrixSource
 
 EXACT_ROWS = 500  # up to here the eigendecomposition takes some tens of milliseconds
+ALL_ROWS = 1000  # and up to here a Cholesky factor does
 EXACT_FRACTION_ROWS = 2000  # and up to here it is worth its price where a fraction of the spectrum is asked for
-DEFAULT_COMPONENTS = 80  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
-DEFAULT_BUDGET = 150_000  # entries of the features that the default may have where that allows more components
-OVERSAMPLING = 2  # landmarks per component: the leading half of their span is what kernel PCA would have found
+DEFAULT_COMPONENTS = 64  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
+DEFAULT_BUDGET = 128_000  # entries of the features that the default may have where that allows more components
+OVERSAMPLING = 2.25  # landmarks per component: the leading part of their span is what kernel PCA would have found
 DROPPED_WHITENED = 0.01  # share of the spectrum that the default drops at whitening 1
 LOW_RANK = 1e-3  # share of a row that half of the landmarks leave unexplained, below which Cholesky goes further
+JITTER = 1e-10  # relative
 INDEFINITE = 1e-6  # share of negative eigenvalues that rounding does not explain
 _BLOCK_ENTRIES = 4_000_000  # kernel values held at a time by transform
 
@@ -49,9 +52,10 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_components : int, float or None, default=None
         A number of components; a fraction in (0, 1] of the spectrum; or the default, which drops the share
         ``tol^(1 - whitening) 0.01^whitening`` of the spectrum, hence practically nothing at whitening 0 and 1
-        % at 1. From 500 rows on the default is also capped at ``max(80, 150000 / n_samples)`` components, so
+        % at 1. From 500 rows on the default is also capped at ``max(64, 128000 / n_samples)`` components, so
         that a fit is not slower than that of `SVC` (more only for a kernel of a small finite rank, such as
-        "linear"): `explained_` says what that kept, and a difficult task, or a large C, deserves more.
+        "linear"): `explained_` says what that kept. A map knows no labels; `FSVM` at whitening 0 and `SVM` look
+        whether theirs ask for more.
         Components without spread are never kept.
     engine : {"auto", "exact", "cholesky", "landmarks"}, default="auto"
         "exact": eigendecomposition of the n x n matrix. "cholesky": pivoted incomplete Cholesky, never n x n,
@@ -59,8 +63,12 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         up to 500 rows (2000 for a fraction, or if a quarter of all components is asked for), the second for a
         fraction or where the spectrum ends early enough to be exhausted, else the third.
     n_landmarks : int or None, default=None
-        Rows that "landmarks" draws and pivots that "cholesky" may take; by default twice the number of
+        Rows that "landmarks" draws and pivots that "cholesky" may take; by default 2.25 times the number of
         components.
+    basis : {"principal", "any"}, default="principal"
+        "any" leaves out the rotation to the principal components where all are kept: other features with the
+        same inner products, found much faster. For models that do not depend on the basis. The default then
+        keeps all components of a kernel that is positive semi-definite up to 1000 rows.
     tol : float, default=1e-10
         Share of the spectrum that the default may drop at whitening 0.
     whitening : float in [0, 1], default=0.0
@@ -73,11 +81,14 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Attributes
     ----------
-    eigenvalues_ : ndarray of shape (n_components_,)
-        Of the centred kernel matrix, descending: the (weighted) scatter of each feature.
+    eigenvalues_ : ndarray of shape (n_components_,) or None
+        Of the centred kernel matrix, descending: the (weighted) scatter of each feature. None where the basis is
+        not the principal one.
     n_components_ : int
     explained_ : float
         Share of the spectrum in the features (a lower bound, except with the exact engine).
+    definite_ : bool
+        Whether no negative eigenvalue was met.
     residual_ : float
         Share of the kernel's trace that the low-rank approximation leaves out, before components are dropped.
     engine_ : str
@@ -108,7 +119,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __init__(
         self, kernel="rbf", *, gamma="scale", degree=3, coef0=0.0, n_components=None, engine="auto",
-        n_landmarks=None, tol=1e-10, whitening=0.0, kernel_params=None, random_state=None,
+        n_landmarks=None, basis="principal", tol=1e-10, whitening=0.0, kernel_params=None, random_state=None,
     ):  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
@@ -117,6 +128,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_components = n_components
         self.engine = engine
         self.n_landmarks = n_landmarks
+        self.basis = basis
         self.tol = tol
         self.whitening = whitening
         self.kernel_params = kernel_params
@@ -136,25 +148,40 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self
         """
-        self._fit(X, sample_weight)
+        self.fit_transform(X, y, sample_weight)
         return self
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """Fit, and return the features of the training rows, which are there already."""
-        X, weight, expansion = self._fit(X, sample_weight)
-        return expansion.features if weight.all() else self._map(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        return self.fit_features(X, check_weights(sample_weight, X.shape[0]))
 
     def transform(self, X):
         """Features of rows, seen or not: an array of shape (n_rows, n_components_)."""
         check_is_fitted(self)
         return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
+    def transform_times(self, X, V):
+        """``transform(X) @ V`` without the features: the scores of linear models on them."""
+        check_is_fitted(self)
+        return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False), V)
+
+    def left_out(self, X):
+        """Features of rows in the components that were found among the landmarks, but not kept."""
+        check_is_fitted(self)
+        rest = self._expansion.rest
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.empty((X.shape[0], 0)) if rest is None else (self._kernel_rows(X) - self._expansion.centre) @ rest
+
     # -- fitting ----------------------------------------------------------------------------------------
 
-    def _fit(self, X, sample_weight):
+    def fit_features(self, X, weight, keep_gram=False):
+        """`fit_transform` of rows and weights that are validated already, as those of a model are.
+
+        `gram_` then holds the kernel matrix, if asked for and computed on the way.
+        """
         check_parameters(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        weight = check_weights(sample_weight, X.shape[0])
+        self.n_features_in_ = X.shape[1]
         rows = np.flatnonzero(weight)
         source = self._make_source(X, weight, rows)
         n = source.n_rows
@@ -165,7 +192,9 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         expansion = self._expand(source, weight[rows])
         self._keep(expansion, X, rows, float(weight[rows] @ source.diagonal()))
-        return X, weight, expansion
+        if keep_gram:
+            self.gram_ = expansion.gram
+        return expansion.features if weight.all() else self._map(X)
 
     def _make_source(self, X, weight, rows):
         """Kernel values of the rows with a weight."""
@@ -181,9 +210,9 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _expand(self, source, weight):
         n, rank = source.n_rows, source.rank_bound()
-        truncation = self._truncation(n, rank)
+        truncation = self._truncation(n, rank, ALL_ROWS if self._need_not_rotate(source) else EXACT_ROWS)
         count = self.n_landmarks or OVERSAMPLING * (truncation.fixed or truncation.cap or DEFAULT_COMPONENTS)
-        count = min(count, n)
+        count = min(int(count), n)
         self.engine_ = self.engine
         drawn = None
         if self.engine in ("auto", "landmarks"):
@@ -194,23 +223,29 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return exact(source, weight, truncation)
         if self.engine_ == "landmarks":
             return landmarks(source, weight, truncation, drawn)
-        by_tolerance = truncation.fixed is None and truncation.cap is None and self.n_landmarks is None
-        return cholesky(source, weight, truncation, n if by_tolerance else count)
+        by_tolerance = truncation.fixed is None and truncation.cap is None
+        find = unrotated if by_tolerance and self.basis == "any" else cholesky
+        return find(source, weight, truncation, n if by_tolerance and self.n_landmarks is None else count)
 
-    def _truncation(self, n, rank):
+    def _need_not_rotate(self, source):
+        return self.basis == "any" and self.n_components is None and source.is_definite()
+
+    def _truncation(self, n, rank, all_rows):
         """The number of components as a rule for the engines."""
         if isinstance(self.n_components, Integral):
             return Truncation(fixed=int(self.n_components))
         if self.n_components is not None:
             return Truncation(dropped=1.0 - float(self.n_components))
         dropped = self.tol ** (1.0 - self.whitening) * DROPPED_WHITENED**self.whitening
-        if n <= EXACT_ROWS:
+        if n <= all_rows or (self.basis == "any" and self.engine == "cholesky"):
             return Truncation(dropped=dropped)
         cap = max(DEFAULT_COMPONENTS, DEFAULT_BUDGET // n)
         return Truncation(dropped=dropped, cap=int(rank) if rank <= OVERSAMPLING * cap else cap)
 
     def _suitable_engine(self, source, truncation, count, drawn):
         n = source.n_rows
+        if self._need_not_rotate(source) and n <= ALL_ROWS:
+            return "cholesky"
         if n <= EXACT_ROWS or (truncation.fixed is not None and 4 * truncation.fixed >= n):
             return "exact"
         if truncation.fixed is None and truncation.cap is None:
@@ -220,16 +255,17 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return "landmarks"
 
     def _keep(self, expansion, X, rows, trace):
-        if len(expansion.eigenvalues) == 0:
+        if expansion.features.shape[1] == 0:
             raise ValueError("the kernel does not vary over the rows of X: there is no component to keep.")
         self.eigenvalues_ = expansion.eigenvalues
-        self.n_components_ = self._n_features_out = len(expansion.eigenvalues)
+        self.n_components_ = self._n_features_out = expansion.features.shape[1]
         self.explained_ = expansion.explained
+        self.definite_ = expansion.negative <= INDEFINITE
         self.residual_ = expansion.missing / trace if trace > 0 else 0.0
         self.landmarks_ = rows[expansion.index]
-        self._centre, self._projection = expansion.centre, expansion.projection
+        self._expansion = replace(expansion, features=None, gram=None)
         self._landmark_rows = None if self._function is None else X[self.landmarks_]
-        if expansion.negative > INDEFINITE:
+        if not self.definite_:
             warnings.warn(
                 f"the kernel is not positive semi-definite ({expansion.negative:.2g} of the spectrum): "
                 "the negative part is dropped.",
@@ -247,14 +283,15 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # -- mapping ----------------------------------------------------------------------------------------
 
-    def _map(self, X):
-        """Features in blocks of rows, so that no more kernel values than needed exist at a time."""
-        out = np.empty((X.shape[0], self.n_components_))
-        shift = self._centre @ self._projection
+    def _map(self, X, V=None):
+        """Features (times V) in blocks of rows, so that no more kernel values than needed exist at a time."""
+        projection = self._expansion.lift(V)
+        out = np.empty((X.shape[0], projection.shape[1]))
+        shift = self._expansion.centre @ projection
         size = max(1, _BLOCK_ENTRIES // len(self.landmarks_))
         for start in range(0, X.shape[0], size):
             rows = slice(start, start + size)
-            np.matmul(self._kernel_rows(X[rows]), self._projection, out=out[rows])
+            np.matmul(self._kernel_rows(X[rows]), projection, out=out[rows])
         out -= shift
         return out
 
@@ -285,9 +322,10 @@ def _ends_early(W):
 
     The squared pivots of an unpivoted Cholesky factor are what each row adds to those before it.
     """
+    W = W + JITTER * np.trace(W) / len(W) * np.eye(len(W))  # equal rows are no sign of an early end
     try:
         pivots = np.linalg.cholesky(W).diagonal() ** 2
-    except np.linalg.LinAlgError:
+    except np.linalg.LinAlgError:  # not positive semi-definite
         return True
     half = len(W) // 2
     return bool(pivots[half:].sum() <= LOW_RANK * np.trace(W[half:, half:]))

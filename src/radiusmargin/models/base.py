@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, has_fit_param
 from .._compat import CallbackSupportMixin, callback_context, with_callbacks
 from ..kernels import KernelMap
 from ..solvers.result import relative_gap
+from .components import left_out_matters, map_all_features
 
 
 class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
@@ -59,15 +60,20 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         self._callback_context = context
         try:
             self._solve(features, columns, weight, y)
+            if self._may_grow and left_out_matters(self.kernel_map_, X, columns, self._multipliers):
+                self._solve(map_all_features(self.kernel_map_, X, weight), columns, weight, y)
         finally:
             del self._callback_context, self._kept_rows
+            self.__dict__.pop("_multipliers", None)
+            if hasattr(self, "kernel_map_"):
+                self.kernel_map_.__dict__.pop("gram_", None)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         self._warn_unless_converged()
         return self
 
     def decision_function(self, X):
         """Signed distance-like scores: shape (n_samples,) for two classes, (n_samples, n_classes) for more."""
-        scores = self._features(X) @ self.coef_.T + self.intercept_
+        scores = self._scores(X) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X):
@@ -163,8 +169,20 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         if self._is_linear:
             return X
         self.kernel_map_ = self._make_kernel_map()
+        if isinstance(self.kernel_map_, KernelMap):
+            if self._may_grow:
+                self.kernel_map_.set_params(basis="any")
+            return self.kernel_map_.fit_features(X, weight, keep_gram=self._may_grow)
         extra = {"sample_weight": weight} if has_fit_parameter(self.kernel_map_, "sample_weight") else {}
         return self.kernel_map_.fit_transform(X, **extra)
+
+    _is_euclidean = False  # whether only inner products of the features matter; `_solve` then sets `_multipliers`
+
+    @property
+    def _may_grow(self):
+        """Any basis of the kernel map will do, and more components can only help, unless the user has chosen."""
+        chosen = self.n_components is not None or hasattr(self.kernel, "fit_transform")
+        return self._is_euclidean and not (self._is_linear or chosen)
 
     @property
     def _is_linear(self):
@@ -184,6 +202,11 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         accept = "csr" if self._accepts_sparse else False
         X = validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
         return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
+
+    def _scores(self, X):
+        if isinstance(getattr(self, "kernel_map_", None), KernelMap):
+            return self.kernel_map_.transform_times(X, self.coef_.T)
+        return self._features(X) @ self.coef_.T
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

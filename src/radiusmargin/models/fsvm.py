@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from ..geometry import minimum_enclosing_ball, tempered_scatter
-from ..geometry.tempered import NO_SPREAD
+from ..geometry.tempered import NO_SPREAD, uncorrelated_scatter
+from ..kernels import KernelMap
 from ..solvers.alternating import solve_alternating
 from ..solvers.hinge import _solve as solve_hinge
 from ..solvers.metric_norm import Constrained, MetricNorm, Penalised
@@ -72,7 +73,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         `KernelMap` with options of its own) is used in place of one.
     gamma, degree, coef0, n_components
         Parameters of the kernel map. With a kernel the number of components is a real parameter at a whitening near 1:
-        if all are kept, every labelling is fitted exactly, whatever the kernel, and a warning says so.
+        if all are kept, every labelling is fitted exactly, whatever the kernel, and a warning says so. At whitening 0
+        the default keeps all components up to 1000 rows, and above where the labels turn out to need more than
+        the default of `KernelMap` (up to ``9e6 / n_samples``): the model is then that of `SVC`.
     solver : {"exact", "alternating", "projected-gradient"}, default="exact"
         "alternating" takes turns between M in closed form and the separator; "projected-gradient" is Algorithm 1 of the
         paper, which stops short of the optimum: `dual_gap_` says by how much.
@@ -162,15 +165,32 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     def _solve(self, X, columns, weight, y):
         self._warn_if_degenerate(*X.shape)
-        space = tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
+        space = self._scatter_space(X, weight, y)
         if len(space.eigenvalues) == 0:
             raise ValueError(NO_SPREAD)
-        shared = self.coupling == "shared" and len(columns) > 1
-        plain = self.rho is None and self.eta == 0 and self.solver == "exact" and not shared
-        if plain and space.full_rank:
+        if self._is_plain and space.full_rank:
             self._solve_plain(X, columns, weight, space)
         else:
-            self._solve_family(X, columns, weight, space, shared)
+            self._solve_family(X, columns, weight, space)
+
+    @property
+    def _is_shared(self):
+        return self.coupling == "shared" and len(self.classes_) > 2
+
+    @property
+    def _is_plain(self):
+        return self.rho is None and self.eta == 0 and self.solver == "exact" and not self._is_shared
+
+    @property
+    def _is_euclidean(self):
+        return self._is_plain and self.whitening == 0 and self.scatter == "total"
+
+    def _scatter_space(self, X, weight, y):
+        if self.scatter == "total" and isinstance(getattr(self, "kernel_map_", None), KernelMap):
+            values = self.kernel_map_.eigenvalues_
+            # Without them the basis is any, and the whitening zero: the power 0 of every scatter is the identity.
+            return uncorrelated_scatter(np.ones(X.shape[1]) if values is None else values, weight.sum())
+        return tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
 
     def _warn_if_degenerate(self, n, d):
         """With all n - 1 components the whitened Gram matrix is I - 11'/n, whatever the kernel: nothing is learnt."""
@@ -190,8 +210,10 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         K = len(columns)
         coef, intercept, alpha = self._start(K, *X.shape, weight) or (None, None, None)
         theta = coef if coef is None or not self.fit_intercept else np.column_stack([coef, intercept])
+        B = None if T.ndim == 1 and np.all(space.total == T) else T[None] / space.total
+        gram = None if self._is_linear else getattr(self.kernel_map_, "gram_", None)
         batch = solve_hinge(
-            X, columns, weight, np.array([float(self.C)]), B=T[None] / space.total,
+            X, columns, weight, np.array([float(self.C)]), B=B, gram=gram,
             problems=np.array([[0, k, 0] for k in range(K)]), start=(theta, alpha),
             keep_alpha=True, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip
@@ -200,6 +222,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             if self.verbose:
                 print(f"[FSVM] class {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}")
         coef = batch.coef[:, 0]
+        self._multipliers = batch.alpha[:, 0]
         self._remember(batch.alpha[:, 0])
         # w'M^+w for every class, whose M has rank one: the enclosing ball is then half the range of the scores.
         lengths = np.sqrt(np.einsum("kd,kd->k", coef * T if T.ndim == 1 else coef @ T, coef) / space.total)
@@ -213,7 +236,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- the rest of the family, in standardised units --------------------------------------------------------------
 
-    def _solve_family(self, X, columns, weight, space, shared):
+    def _solve_family(self, X, columns, weight, space):
         # Centring conditions the problem, but only an intercept can undo it.
         centred = bool(self.fit_intercept) and not (sparse.issparse(X) and space.full_rank)
         rows = space.project(X, centred=centred)
@@ -228,7 +251,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         start = self._start(len(columns), *X.shape, weight)
         if start is not None:
             start = (*space.lower(*start[:2], centred=centred), start[2])
-        groups = [np.arange(len(columns))] if shared else np.arange(len(columns))[:, None]
+        groups = [np.arange(len(columns))] if self._is_shared else np.arange(len(columns))[:, None]
         problems = [
             build(Y=columns[group], start=None if start is None else tuple(part[group] for part in start))
             for group in groups
@@ -265,16 +288,15 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     def _start(self, K, n, d, weight):
         """(coef, intercept, alpha) of the previous fit where it fits this one's shapes and learnt something."""
-        fits = getattr(self, "coef_", np.empty(0)).shape == (K, d) and getattr(self, "_alpha", np.empty(0)).shape == (
-            K,
-            n,
-        )
-        if not self.warm_start or self.solver != "exact" or not fits or not self.coef_.any(axis=1).all():
+        if not self.warm_start or self.solver != "exact":
+            return None
+        coef, alpha = getattr(self, "coef_", np.empty(0)), getattr(self, "_alpha", np.empty(0))
+        if coef.shape != (K, d) or alpha.shape != (K, n) or not coef.any(axis=1).all():
             return None
         # Multipliers at their bound stay there when C changes; where weights have shrunk, so do all.
         with np.errstate(divide="ignore", invalid="ignore"):
-            excess = max(1.0, np.nanmax(self._alpha / weight))
-        return self.coef_.copy(), self.intercept_.copy(), self._alpha * (self.C / excess)
+            excess = max(1.0, np.nanmax(alpha / weight))
+        return coef.copy(), self.intercept_.copy(), alpha * (self.C / excess)
 
 
 def _radius_and_margins(rows, result):

@@ -57,6 +57,8 @@ class SigmaSVM(MetricTransformerMixin, SVM):
     True
     """
 
+    _is_euclidean = False
+
     def __init__(
         self, C=1.0, D=0.5, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
         fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,

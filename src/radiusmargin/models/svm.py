@@ -41,6 +41,12 @@ class SVM(Competitor):
     """
 
     _accepts_sparse = True
+    _is_euclidean = True
+
+    def _solve(self, X, columns, weight, y):
+        results = super()._solve(X, columns, weight, y)
+        self._multipliers = [result.alpha for result in results]
+        return results
 
     def _solve_column(self, X, y, weight, k):
         return self._solve_hinge(X, y, weight)

@@ -241,9 +241,9 @@ def solve(problem, tol, max_iter, newton_budget, theta=None, alpha=None):
 
 def solve_many(
     X, labels, weights, Cs, rows, starts, label_of, B, regularizer_of, linear, start_theta, start_alpha,
-    keep_alpha, intercept, tol, max_iter, newton_budget, sifting, n_threads,
+    keep_alpha, intercept, tol, max_iter, newton_budget, sifting, n_threads, gram=None,
 ):  # fmt: skip
-    """Drop-in replacement of ``_core.solve_many`` (`sifting` and `n_threads` have no effect here)."""
+    """Drop-in replacement of ``_core.solve_many`` (`sifting`, `n_threads` and `gram` have no effect here)."""
     if isinstance(X, tuple):
         from scipy.sparse import csr_array
 

@@ -295,12 +295,12 @@ def hinge_svm_batch(
 def _solve(
     X, labels, weights, Cs, *, B=None, linear=None, subsets=None, problems=None, start=(None, None), keep_alpha=False,
     fit_intercept=True, tol=1e-6, max_iter=1000, n_jobs=1, backend=None, sifting=True,
-    newton_budget=NEWTON_BUDGET,
+    newton_budget=NEWTON_BUDGET, gram=None,
 ):  # fmt: skip
     """Call the backend on validated arrays, with the Cs in increasing order.
 
     `start` holds one row (theta) and one row (alpha) per problem; a row (q, constant) of `linear` makes the regulariser
-    ``1/2 w'Bw - q'w + constant``.
+    ``1/2 w'Bw - q'w + constant``; `gram` holds the inner products of the rows, from any origin, where a caller has them.
     """
     check_positive("tol", tol)
     check_count("max_iter", max_iter)
@@ -324,7 +324,7 @@ def _solve(
         coef, intercept, alphas, objective, dual, n_iter = (backend or _backend).solve_many(
             X, labels, weights, Cs[order], flat, starts, np.ascontiguousarray(problems[:, 1]), B,
             np.ascontiguousarray(problems[:, 2]), linear, theta, alpha, keep_alpha, bool(fit_intercept), float(tol),
-            int(max_iter), newton_budget, sifting, _n_threads(n_jobs),
+            int(max_iter), newton_budget, sifting, _n_threads(n_jobs), gram,
         )  # fmt: skip
     arrays = [coef, intercept, objective, dual, n_iter, alphas if keep_alpha else None]
     if not np.array_equal(order, np.arange(len(Cs))):

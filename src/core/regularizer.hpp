@@ -1,0 +1,62 @@
+// The regulariser w'Bw of a hinge problem.
+#pragma once
+#include <vector>
+
+#include "blas.hpp"
+#include "kernels.hpp"
+
+namespace rm {
+
+using Vector = std::vector<double>;
+
+// B: the identity, a diagonal, or a dense symmetric matrix (column-major), with what its inverse needs.
+class Regularizer {
+  public:
+    Regularizer(const double* B, Index d, bool dense) : d_(d), dense_(dense), B_(B) {
+        if (!dense_) return;
+        factor_.assign(B, B + d * d);
+        valid_ = blas::factorise(factor_.data(), d);
+    }
+    bool valid() const { return valid_; }
+    bool dense() const { return dense_; }
+    bool identity() const { return B_ == nullptr; }
+    void times(const double* w, double* out) const {
+        if (dense_)
+            columns_times(B_, d_, d_, d_, w, out);
+        else
+            for (Index k = 0; k < d_; ++k) out[k] = (B_ ? B_[k] : 1.0) * w[k];
+    }
+    void divide(double* w) const {  // w <- B^{-1} w, for a diagonal B
+        if (B_)
+            for (Index k = 0; k < d_; ++k) w[k] /= B_[k];
+    }
+    double inverse_quadratic(const double* g) const {  // g' B^{-1} g
+        if (!dense_) {
+            double sum = 0;
+            for (Index k = 0; k < d_; ++k) sum += g[k] * g[k] / (B_ ? B_[k] : 1.0);
+            return sum;
+        }
+        Vector x(g, g + d_);
+        for (Index k = 0; k < d_; ++k) {  // forward substitution: |L^{-1} g|^2
+            x[k] /= factor_[k * d_ + k];
+            axpy(d_ - k - 1, -x[k], factor_.data() + k * d_ + k + 1, x.data() + k + 1);
+        }
+        return dot(d_, x.data(), x.data());
+    }
+    void add_to(double* H, Index D) const {  // lower triangle
+        for (Index k = 0; k < d_; ++k) {
+            if (dense_)
+                axpy(d_ - k, 1.0, B_ + k * d_ + k, H + k * D + k);
+            else
+                H[k * D + k] += B_ ? B_[k] : 1.0;
+        }
+    }
+
+  private:
+    Index d_;
+    bool dense_, valid_ = true;
+    const double* B_;
+    Vector factor_;
+};
+
+}  // namespace rm
