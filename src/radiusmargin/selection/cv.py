@@ -22,7 +22,7 @@ from .criteria import radius_margin_bound, span_loo
 from .family import coordinates, fit_family, regularizer
 from .folds import Fold, feature_sets, listed, take
 from .grid import Member, Scores
-from .moments import FoldMoments
+from .together import LinearFolds
 
 FITTED = (
     "_parts", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
@@ -173,8 +173,10 @@ class FSVMCV(MarginClassifier):
 
     def _search(self, X, codes, weight, splits, scores):
         Cs = self._initial_Cs(weight)
+        linear = self._is_linear and self.criterion == "cv" and 0 in listed(self.eta)
+        together = LinearFolds(self, X, codes, weight, splits) if linear else None
         for extension in range(EXTENSIONS + 1):
-            self._score_all(X, codes, weight, splits, Cs, scores)
+            self._score_all(X, codes, weight, splits, Cs, scores, together)
             tried = np.unique([m.C for m in scores.table])
             best = scores.best().C
             if extension == EXTENSIONS or not isinstance(self.Cs, Integral) or len(tried) < 3:
@@ -187,35 +189,31 @@ class FSVMCV(MarginClassifier):
             else:
                 break
 
-    def _score_all(self, X, codes, weight, splits, Cs, scores):
+    def _score_all(self, X, codes, weight, splits, Cs, scores, together):
         if self.criterion != "cv":
             return self._score_without_refitting(X, codes, weight, Cs, scores)
-        scatters = listed(self.scatter)
-        moments = None
-        if self._is_linear:
-            by_class = "within" in scatters or self.class_weight is not None
-            moments = FoldMoments(X, codes, weight, [test for _, test in splits], by_class=by_class)
+        done = together.score(Cs, scores) if together else set()
         for i, (train, test) in enumerate(splits):
+            etas = [eta for eta in listed(self.eta) if eta > 0 or i not in done]
             if self.verbose:
                 print(f"\r[FSVMCV] split {i + 1}/{len(splits)}", end="", file=sys.stderr, flush=True)
-            factors = self._class_factors(codes[train], weight[train])
-            inner = weight[train] * factors[codes[train]]
-            complement = len(train) + len(test) == len(codes) == len(np.unique(np.concatenate([train, test])))
-            for features in feature_sets(self):
-                rows, unseen, _ = self._fold_features(X, train, test, inner, features)
-                whole = Fold(self, rows, unseen, codes[train], inner, codes[test], weight[test])
-                for scatter, size in product(scatters, features.sizes):
-                    fold = whole.columns(size)
-                    if moments is not None and complement:
-                        space = moments.space(i, train, factors, scatter)
-                    else:
-                        space = tempered_scatter(
-                            fold.rows, fold.codes, sample_weight=inner, kind=scatter, standardise=self._is_linear
-                        )
-                    key = {"scatter": scatter, "gamma": features.gamma, "n_components": features.name(size)}
-                    fold.score(space, features.powers, Cs, key, i, scores)
+            if etas:
+                self._score_split(X, codes, weight, train, test, Cs, etas, i, scores)
         if self.verbose:
             print(file=sys.stderr)
+
+    def _score_split(self, X, codes, weight, train, test, Cs, etas, i, scores):
+        inner = weight[train] * self._class_factors(codes[train], weight[train])[codes[train]]
+        for features in feature_sets(self):
+            rows, unseen, _ = self._fold_features(X, train, test, inner, features)
+            whole = Fold(self, rows, unseen, codes[train], inner, codes[test], weight[test])
+            for scatter, size in product(listed(self.scatter), features.sizes):
+                fold = whole.columns(size)
+                space = tempered_scatter(
+                    fold.rows, fold.codes, sample_weight=inner, kind=scatter, standardise=self._is_linear
+                )
+                key = {"scatter": scatter, "gamma": features.gamma, "n_components": features.name(size)}
+                fold.score(space, features.powers, Cs, etas, key, i, scores)
 
     def _score_without_refitting(self, X, codes, weight, Cs, scores):
         columns, everything = self._label_columns(codes), np.arange(len(codes))

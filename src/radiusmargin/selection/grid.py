@@ -33,7 +33,8 @@ class Scores:
         self.table: dict[Member, np.ndarray] = {}
 
     def set(self, member, split, value):
-        if not np.isfinite(value):
+        """Put the score of a member on one split, or its scores on several."""
+        if not np.isfinite(value).all():
             raise ValueError(f"scoring gave {value!r} for {member} on split {split}; it must be a finite number.")
         self.table.setdefault(member, np.full(self.n_splits, np.nan))[split] = value
 
