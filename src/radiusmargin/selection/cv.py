@@ -177,9 +177,10 @@ class FSVMCV(MarginClassifier):
         together = LinearFolds(self, X, codes, weight, splits) if linear else None
         for extension in range(EXTENSIONS + 1):
             self._score_all(X, codes, weight, splits, Cs, scores, together)
-            tried = np.unique([m.C for m in scores.table])
-            best = scores.best().C
-            if extension == EXTENSIONS or not isinstance(self.Cs, Integral) or len(tried) < 3:
+            if extension == EXTENSIONS or not isinstance(self.Cs, Integral):
+                break
+            tried, best = np.unique([m.C for m in scores.table]), scores.best().C
+            if len(tried) < 3:
                 break
             ratio = (tried[-1] / tried[0]) ** (1 / (len(tried) - 1))
             if best == tried[-1]:
@@ -261,12 +262,11 @@ class FSVMCV(MarginClassifier):
         searched = ("C", "whitening", "scatter", "eta", *(() if self._is_linear else ("gamma", "n_components")))
         self.cv_results_ = scores.results(searched)
         self.Cs_ = np.unique([m.C for m in scores.table])
-        keys = [key for key in self.cv_results_ if key.startswith("split")]
-        self.scores_ = np.column_stack([self.cv_results_[key] for key in keys])
+        done = scores.finished()
+        self.scores_ = scores.values()[:, done]
         best = scores.best(self.one_standard_error)
-        members, mean, _ = scores.summary()
         self.C_, self.best_params_ = best.C, best.params(searched)
-        self.best_score_ = float(mean[members.index(best)])
+        self.best_score_ = float(scores.table[best][done].mean())
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
@@ -279,9 +279,10 @@ class FSVMCV(MarginClassifier):
 
     def _refit_best(self, X, codes, weight, member):
         model = self._member_estimator(member)
-        model.fit(X, self.classes_[codes], sample_weight=weight)
-        if hasattr(self, "feature_names_in_"):
-            model.feature_names_in_ = self.feature_names_in_
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        model._fit_checked(X, codes, weight)
         self.best_estimator_, self.members_ = model, [self.best_params_]
         self._parts = [(getattr(model, "kernel_map_", None), model.coef_, model.intercept_)]
         for name in ("objective_", "dual_objective_", "dual_gap_", "n_iter_"):
@@ -405,9 +406,9 @@ class FSVMCV(MarginClassifier):
         splits = []
         for i, pair in enumerate(check_cv(self.cv, labels, classifier=True).split(labels, labels, groups)):
             pair = [np.flatnonzero(part) if np.asarray(part).dtype == bool else np.asarray(part) for part in pair]
-            train, test = (place[part][place[part] >= 0] for part in pair)
-            absent = np.setdiff1d(np.arange(len(self.classes_)), codes[train])
-            if len(absent):
+            train, test = pair if len(kept) == n_rows else (place[part][place[part] >= 0] for part in pair)
+            absent = np.bincount(codes[train], minlength=len(self.classes_)) == 0
+            if absent.any():
                 missing = self.classes_[absent].tolist()
                 raise ValueError(f"cv: split {i} has no training rows of class {missing}; use a stratified splitter.")
             splits.append((train, test))

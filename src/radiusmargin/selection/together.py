@@ -39,25 +39,20 @@ class LinearFolds:
     def score(self, Cs, scores):
         """Put the scores of all members without smoothing into `scores`; returns the splits that were scored."""
         done = set(self.folds)
-        for scatter, (start, stop, factors) in product(listed(self.search.scatter), self._batches()):
-            done -= self._score_batch(slice(start, stop), factors, scatter, Cs, scores)
+        for scatter, (batch, factors) in product(listed(self.search.scatter), self._batches()):
+            done -= self._score_batch(batch, factors, scatter, Cs, scores)
         return done
 
     def _batches(self):
-        """(start, stop, class factors): as many folds as fit, if they weigh their classes alike."""
+        """(folds, class factors): as many folds as fit, if they weigh their classes alike."""
         n, d = self.X.shape
         size = max(1, BATCH // (n * d + d * d))
-        factors = [self.search._class_factors(*self._training(i)) for i in self.folds]
-        start = 0
-        while start < len(self.folds):
-            alike = [np.array_equal(factors[start], other) for other in factors[start : start + size]]
-            stop = start + (alike.index(False) if False in alike else len(alike))
-            yield start, stop, factors[start]
-            start = stop
-
-    def _training(self, i):
-        train = self.splits[i][0]
-        return self.codes[train], self.weight[train]
+        if self.search.class_weight == "balanced":
+            size = 1  # every training part has factors of its own
+        for start in range(0, len(self.folds), size):
+            train = self.splits[self.folds[start]][0]
+            factors = self.search._class_factors(self.codes[train], self.weight[train])
+            yield slice(start, start + size), factors
 
     def _score_batch(self, batch, factors, scatter, Cs, scores):
         """Score the folds of a batch; returns those that are not to be trusted."""
