@@ -13,11 +13,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from radiusmargin import FSVM, FSVMCV
 from radiusmargin.geometry import tempered_scatter
 from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo, together
-from radiusmargin.selection.family import regularizer
+from radiusmargin.selection.family import coordinates, fit_family, regularizer
 from radiusmargin.selection.folds import Fold
 from radiusmargin.selection.grid import Member, Scores
 from radiusmargin.selection.moments import FoldMoments
-from radiusmargin.solvers import hinge_svm
+from radiusmargin.solvers import hinge_svm, hinge_svm_path
 
 # Scores of two fits agree to the last digit, as the weight check demands, only if the fits do.
 CHECKED = [
@@ -139,6 +139,24 @@ def test_scatter_by_leaving_moments_out(constant):
             direct = tempered_scatter(X[train], y[train], sample_weight=(weight * factors[y])[train], kind=kind)
             for B, p in zip(ours[:, i], powers, strict=True):
                 np.testing.assert_allclose(B if B.ndim == 2 else np.diag(B), regularizer(direct, p), atol=1e-10)
+
+
+@pytest.mark.parametrize("powers", [(0.0,), (0.0, 0.7)])
+@pytest.mark.parametrize("form", ["correlated", "uncorrelated", "deficient"])
+def test_diagonals_stand_for_the_matrices_they_are(form, powers):
+    """Separators with diagonals, where they are given, equal those with the matrix B of the definition."""
+    X, y = overlapping(60, 4)
+    if form == "uncorrelated":
+        X = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0] * [1.0, 5.0, 0.2, 3.0]
+    if form == "deficient":
+        X = np.hstack([X, X[:, :1]])
+    space = tempered_scatter(X, standardise=form != "uncorrelated")
+    signs, Cs = 2.0 * y - 1, [0.1, 10.0]
+    fit = fit_family(X, signs[None], np.ones(60), space, powers, Cs, tol=1e-10)
+    for i, p in enumerate(powers):
+        direct = hinge_svm_path(coordinates(space, X), signs, Cs, regularizer(space, p), tol=1e-10)
+        np.testing.assert_allclose(fit.batch.objective[i], direct.objective, rtol=1e-8)
+        np.testing.assert_allclose(fit.batch.coef[i], direct.coef, atol=1e-4)
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "wide", "collinear"])

@@ -38,7 +38,7 @@ def fit_family(
     if len(space.eigenvalues) == 0:
         raise ValueError(NO_SPREAD)
     rows = coordinates(space, X, fit_intercept)
-    B = np.stack([regularizer(space, p) for p in whitening])
+    B = _regularizers(space, whitening)
     K = len(columns)
     problems = np.array([[0, k, p] for p in range(len(whitening)) for k in range(K)])
     batch = _solve(
@@ -60,6 +60,18 @@ def fit_family(
 def coordinates(space, X, fit_intercept=True):
     """The rows that `regularizer` belongs to: X itself, or its coordinates in the range of a singular scatter."""
     return X if space.full_rank else space.project(X, centred=fit_intercept)
+
+
+def _regularizers(space, powers):
+    """`regularizer` for every power, as diagonals where all of them are: the solver has much less to do then."""
+    values = space.eigenvalues ** np.asarray(powers, dtype=float)[:, None]
+    if not space.full_rank:
+        return values
+    if np.count_nonzero(space.eigenvectors) == len(space.scale):  # uncorrelated features, in some order
+        return values[:, np.abs(space.eigenvectors).argmax(axis=1)] * space.scale**2
+    if not np.any(powers):
+        return np.tile(space.scale**2, (len(values), 1))
+    return np.stack([regularizer(space, p) for p in powers])
 
 
 def regularizer(space, p):
