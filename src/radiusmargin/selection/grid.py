@@ -30,6 +30,7 @@ class Scores:
     def __init__(self, n_splits):
         self.n_splits = n_splits
         self.table: dict[Member, np.ndarray] = {}
+        self._ordered: list[Member] = []
 
     def set(self, member, split, value):
         """Put the score of a member on one split, or its scores on several."""
@@ -39,7 +40,9 @@ class Scores:
 
     def members(self):
         """Members in order of preference."""
-        return sorted(self.table, key=_preference)
+        if len(self._ordered) != len(self.table):
+            self._ordered = sorted(self.table, key=_preference)
+        return self._ordered
 
     def values(self):
         """One row per member, in order of preference, one column per split."""

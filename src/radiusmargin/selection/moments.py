@@ -18,30 +18,32 @@ class FoldMoments:
         self.X, self.codes, self.weights = X, codes, weights
         self.K = int(codes.max()) + 1 if by_class else 1
         self.shift = np.asarray(weights @ X).ravel() / weights.sum()
+        if not sparse.issparse(X):
+            self.X = self._extended(X)
         everything = self._moments(np.arange(X.shape[0]))
-        self.raw = everything[2].sum(axis=0).diagonal()
-        left_out = zip(*(self._moments(test) for test in folds), strict=True)
-        self.parts = [whole - np.array(part) for whole, part in zip(everything, left_out, strict=True)]
+        self.raw = everything.sum(axis=0).diagonal()[:-1]
+        self.parts = everything - np.array([self._moments(test) for test in folds])
+
+    def _extended(self, rows):
+        """Centred rows with a last entry of one: their second moments are those, the sums and the total weight."""
+        return np.column_stack([rows - self.shift, np.ones(len(rows))])
 
     def _moments(self, rows):
-        K, d = self.K, self.X.shape[1]
-        totals, sums, squares = np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d))
-        for c in range(K):
-            index = rows if K == 1 else rows[self.codes[rows] == c]
-            part, s = self.X[index], self.weights[index]
-            part = (part.toarray() if sparse.issparse(part) else part) - self.shift
-            totals[c], sums[c], squares[c] = s.sum(), s @ part, (part.T * s) @ part
-        return totals, sums, squares
+        """Second moments of the extended rows, one matrix per class."""
+        K = self.K
+        return np.stack([self._second_moment(rows if K == 1 else rows[self.codes[rows] == c]) for c in range(K)])
+
+    def _second_moment(self, rows):
+        part = self._extended(self.X[rows].toarray()) if sparse.issparse(self.X) else self.X[rows]
+        return (part.T * self.weights[rows]) @ part
 
     def scatters(self, factors, kind="total", folds=slice(None)):
         """(total scatter, scatter of the `kind`, weight, whether to trust them), stacked over the training parts.
 
         `factors` weigh the classes.
         """
-        totals, sums, squares = (part[folds] for part in self.parts)
-        if self.K > 1:
-            totals, sums = factors * totals, factors[:, None] * sums
-            squares = factors[:, None, None] * squares
+        parts = self.parts[folds] if self.K == 1 else factors[:, None, None] * self.parts[folds]
+        squares, sums, totals = parts[..., :-1, :-1], parts[..., -1, :-1], parts[..., -1, -1]
         total, second, sums_of_all = totals.sum(axis=1), squares.sum(axis=1), sums.sum(axis=1)
         S = chosen = second - sums_of_all[:, :, None] * (sums_of_all / total[:, None])[:, None, :]
         if kind == "within":
