@@ -139,8 +139,10 @@ template <class Rows>
 void certify_zero(const Problem<Rows>& problem, Solution& best) {
     best.theta.assign(problem.D(), 0.0), best.alpha.assign(problem.n(), 0.0);
     if (problem.q) return certify(problem, best.theta, best.alpha, best), void();
-    best.objective = best.dual_objective = problem.constant;
-    for (Index i = 0; i < problem.n(); ++i) best.objective += problem.c[i];
+    // Summed as elsewhere, so that a theta next to zero is not better by a rounding error.
+    const Vector ones(problem.n(), 1.0);
+    best.dual_objective = problem.constant;
+    best.objective = hinge_loss(problem.n(), problem.c, ones.data()) + problem.constant;
 }
 
 }  // namespace rm
