@@ -8,7 +8,23 @@
 namespace rm {
 namespace {
 constexpr Index kBlock = 512;  // rows of a block: its partial results stay in the first-level cache
-}
+
+// A vector of kLanes numbers that may start anywhere; the compiler cuts it to the registers of each clone.
+#if defined(__GNUC__)
+typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
+#define RM_INLINE static inline __attribute__((always_inline))
+#else
+struct Lanes {
+    double v[kLanes];
+    void operator+=(const Lanes& o) { for (Index i = 0; i < kLanes; ++i) v[i] += o.v[i]; }
+    void operator-=(const Lanes& o) { for (Index i = 0; i < kLanes; ++i) v[i] -= o.v[i]; }
+    friend Lanes operator*(double t, Lanes o) { for (double& x : o.v) x *= t; return o; }
+};
+#define RM_INLINE static inline
+#endif
+RM_INLINE const Lanes& lanes(const double* p) { return *reinterpret_cast<const Lanes*>(p); }
+RM_INLINE Lanes& lanes(double* p) { return *reinterpret_cast<Lanes*>(p); }
+}  // namespace
 
 RM_CLONES void columns_times(const double* A, Index ld, Index n, Index D, const double* x, double* out) {
     for (Index start = 0; start < n; start += kBlock) {
@@ -60,36 +76,51 @@ RM_CLONES void columns_transposed_times(const double* A, Index ld, Index n, Inde
     }
 }
 
-RM_CLONES void columns_gram(const double* A, Index ld, Index n, Index D, double* H) {
-    for (Index k = 0; k < D; ++k) std::fill(H + k * D + k, H + (k + 1) * D, 0.0);
-    for (Index start = 0; start < n; start += kBlock) {
-        const Index m = std::min(kBlock, n - start);
-        // Tiles of 4 x 4 columns: eight loads feed sixteen products. Past the last column a tile repeats it.
-        for (Index k = 0; k < D; k += 4) {
-            const double* u[4];
-            for (Index p = 0; p < 4; ++p) u[p] = A + std::min(k + p, D - 1) * ld + start;
-            for (Index l = k; l < D; l += 4) {
-                const double* v[4];
-                for (Index q = 0; q < 4; ++q) v[q] = A + std::min(l + q, D - 1) * ld + start;
-                const double *u0 = u[0], *u1 = u[1], *u2 = u[2], *u3 = u[3];
-                const double *v0 = v[0], *v1 = v[1], *v2 = v[2], *v3 = v[3];
-                double s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
-                double s20 = 0, s21 = 0, s22 = 0, s23 = 0, s30 = 0, s31 = 0, s32 = 0, s33 = 0;
-#pragma omp simd reduction(+ : s00, s01, s02, s03, s10, s11, s12, s13, s20, s21, s22, s23, s30, s31, s32, s33)
-                for (Index i = 0; i < m; ++i) {
-                    s00 += u0[i] * v0[i], s01 += u0[i] * v1[i], s02 += u0[i] * v2[i], s03 += u0[i] * v3[i];
-                    s10 += u1[i] * v0[i], s11 += u1[i] * v1[i], s12 += u1[i] * v2[i], s13 += u1[i] * v3[i];
-                    s20 += u2[i] * v0[i], s21 += u2[i] * v1[i], s22 += u2[i] * v2[i], s23 += u2[i] * v3[i];
-                    s30 += u3[i] * v0[i], s31 += u3[i] * v1[i], s32 += u3[i] * v2[i], s33 += u3[i] * v3[i];
-                }
-                const double sums[4][4] = {
-                    {s00, s01, s02, s03}, {s10, s11, s12, s13}, {s20, s21, s22, s23}, {s30, s31, s32, s33}};
-                for (Index p = 0; p < 4 && k + p < D; ++p)
-                    for (Index q = 0; q < 4 && l + q < D; ++q)
-                        if (l + q >= k + p) H[(k + p) * D + l + q] += sums[p][q];
-            }
+// One tile of the Gram matrix: four rows, C vectors wide, in registers over all of J.
+template <int C>
+RM_INLINE void gram_tile(const double* R, Index W, const Index* J, Index m, const double* weights, Index k, Index l,
+                         double* H) {
+    Lanes sum[4][C] = {};
+    for (Index j = 0; j < m; ++j) {
+        const double* row = R + J[j] * W;
+        for (int p = 0; p < 4; ++p) {
+            const double factor = weights[j] * row[k + p];
+            for (int c = 0; c < C; ++c) sum[p][c] += factor * lanes(row + l + kLanes * c);
         }
     }
+    for (int p = 0; p < 4; ++p)
+        for (int c = 0; c < C; ++c) lanes(H + (k + p) * W + l + kLanes * c) = sum[p][c];
+}
+
+RM_CLONES void padded_gram(const double* R, Index W, Index D, const Index* J, Index m, const double* weights,
+                           double* H) {
+    for (Index k = 0; k < D; k += 4) {
+        Index l = k / kLanes * kLanes;
+        for (; l + 3 * kLanes <= W; l += 3 * kLanes) gram_tile<3>(R, W, J, m, weights, k, l, H);
+        if (l + 2 * kLanes <= W)
+            gram_tile<2>(R, W, J, m, weights, k, l, H);
+        else if (l < W)
+            gram_tile<1>(R, W, J, m, weights, k, l, H);
+    }
+}
+
+RM_CLONES bool eliminate(double* H, Index W, Index D, double* x) {
+    for (Index k = 0; k < D; ++k) {
+        const double* row = H + k * W;
+        if (!(row[k] > 0.0) || !std::isfinite(row[k])) return false;
+        const double inverse = x[k] = 1.0 / row[k];
+        // Whole vectors are cheaper than whole triangles: what is left of column k, or below the diagonal, is rubbish from
+        // here on and never read; by symmetry the rows above have it.
+        for (Index i = 0; i < D; ++i) {
+            if (i == k) continue;
+            double* target = H + i * W;
+            const double factor = (i < k ? target[k] : row[i]) * inverse;
+            for (Index l = (i < k ? k + 1 : i) / kLanes * kLanes; l < W; l += kLanes)
+                lanes(target + l) -= factor * lanes(row + l);
+        }
+    }
+    for (Index k = 0; k < D; ++k) x[k] *= H[k * W + D];
+    return true;
 }
 
 RM_CLONES_256 void rows_times(const double* X, Index stride, Index n, Index d, const double* x, double* out) {
@@ -157,6 +188,33 @@ RM_CLONES double slope(Index n, const double* reference, const double* z, const 
         const double q = p < 0.0 ? 0.0 : p;
         sum += c[i] * (q > 1.0 ? 1.0 : q) * dz[i];
     }
+    return sum;
+}
+
+RM_CLONES BoxSums clip_to_box(Index n, const double* y, const double* c, double* alpha) {
+    double up = 0, down = 0, room_up = 0, room_down = 0;
+#pragma omp simd reduction(+ : up, down, room_up, room_down)
+    for (Index i = 0; i < n; ++i) {
+        const double low = alpha[i] > 0.0 ? alpha[i] : 0.0, a = low < c[i] ? low : c[i];
+        const double positive = y[i] > 0.0 ? 1.0 : 0.0, room = c[i] - a;
+        alpha[i] = a;
+        up += positive * a, down += (1.0 - positive) * a;
+        room_up += positive * room, room_down += (1.0 - positive) * room;
+    }
+    return {up, down, room_up, room_down};
+}
+
+RM_CLONES void shift_in_box(Index n, const double* y, double label, double scale, double fill, const double* c,
+                            double* alpha) {
+#pragma omp simd
+    for (Index i = 0; i < n; ++i)
+        alpha[i] = y[i] == label ? scale * alpha[i] : alpha[i] + fill * (c[i] - alpha[i]);
+}
+
+RM_CLONES double hinge_loss(Index n, const double* c, const double* z) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (Index i = 0; i < n; ++i) sum += c[i] * (z[i] > 0.0 ? z[i] : 0.0);
     return sum;
 }
 

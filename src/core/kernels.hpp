@@ -10,8 +10,15 @@ using Index = std::ptrdiff_t;
 // A is stored feature-major: column k starts at A + k * ld.
 void columns_times(const double* A, Index ld, Index n, Index D, const double* x, double* out);
 void columns_transposed_times(const double* A, Index ld, Index n, Index D, const double* v, double* out);
-// Lower triangle (column-major, leading dimension D) of A'A.
-void columns_gram(const double* A, Index ld, Index n, Index D, double* H);
+
+constexpr Index kLanes = 8;  // rows of small matrices are padded to whole vectors of this many numbers
+inline Index padded(Index m, Index unit = kLanes) { return (m + unit - 1) / unit * unit; }
+// Upper triangle (row-major, W numbers a row, the number of rows padded to 4) of sum_{i in J} weights_i r_i r_i', for
+// rows r_i of W numbers, D of them in use.
+void padded_gram(const double* R, Index W, Index D, const Index* J, Index m, const double* weights, double* H);
+// Solves H x = h by Gauss-Jordan elimination, for the upper triangle of a positive definite H as above, whose column D
+// holds h; false if H is not positive definite. H is lost. As stable here as a factorisation, and half the latency.
+bool eliminate(double* H, Index W, Index D, double* x);
 
 // X is stored row-major: row i starts at X + i * stride.
 void rows_times(const double* X, Index stride, Index n, Index d, const double* x, double* out);
@@ -31,6 +38,15 @@ Index band(Index n, const double* a, Index* out);
 // sum c clip(reference + s (z + t dz), 0, 1) dz: the hinge part of the slope along a direction.
 double slope(Index n, const double* reference, const double* z, const double* dz, double s, double t,
              const double* c);
+// Sums of multipliers and of the room above them, by label.
+struct BoxSums {
+    double up, down, room_up, room_down;
+};
+// Clips alpha to [0, c] first.
+BoxSums clip_to_box(Index n, const double* y, const double* c, double* alpha);
+// Multiplies the multipliers of one label by `scale`, and fills a share of the room of those of the other.
+void shift_in_box(Index n, const double* y, double label, double scale, double fill, const double* c, double* alpha);
+double hinge_loss(Index n, const double* c, const double* z);  // sum c max(z, 0)
 double dot(Index n, const double* a, const double* b);
 void axpy(Index n, double t, const double* x, double* y);
 

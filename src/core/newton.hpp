@@ -3,6 +3,8 @@
 // For a reference a0 and a penalty s the inner problem replaces the hinge by its Moreau envelope, whose slope is
 // a = clip(a0 + s z, 0, 1). Its Newton matrix is diag(B, 0) + s sum_{0 < a < 1} c a_i a_i': only the band counts.
 #pragma once
+#include <type_traits>
+
 #include "problem.hpp"
 
 namespace rm {
@@ -53,16 +55,20 @@ class Newton {
   public:
     Newton(const Problem<Rows>& problem, const Options& options)
         : problem_(problem), options_(options), n_(problem.n()), d_(problem.d()), D_(problem.D()), a_(n_), ca_(n_),
-          dz_(n_), weights_(n_), gradient_(D_), step_(D_), Bw_(D_), Bstep_(D_), H_(D_ * D_), J_(n_ + 1) {
+          dz_(n_), weights_(n_), gradient_(D_), step_(D_), Bw_(D_), Bstep_(D_), J_(n_ + 1) {
+        if constexpr (kFewFeatures)
+            width_ = problem.A.width(), H_.resize(problem.A.padded_size());
+        else
+            width_ = D_, H_.resize(D_ * D_);
         for (Index i = 0; i < n_; ++i) total_weight_ += problem.c[i];
     }
 
-    // Runs from (theta, reference multipliers a0) and leaves the best certified pair in `best`.
-    void run(Vector theta, Vector reference, double penalty, int max_iter, Solution& best) {
+    // Runs from (theta, reference multipliers a0) and leaves the best certified pair in `best`, which holds that of zero.
+    void run(const Vector& theta, Vector reference, double penalty, int max_iter, Solution& best) {
         using namespace newton_constants;
-        theta_ = std::move(theta), reference_ = std::move(reference), s_ = penalty;
+        reference_ = std::move(reference), s_ = penalty;
+        start(theta, best.objective);
         double target = options_.tol;
-        problem_.margins(theta_, z_);
         for (int iteration = 0; iteration < max_iter;) {
             for (bool first = true;; first = false) {
                 const Split gap = evaluate();
@@ -87,9 +93,23 @@ class Newton {
     }
 
   private:
+    static constexpr bool kFewFeatures = std::is_same_v<Rows, Columns>;
     struct Split {
         double objective, residual, complementarity;
     };
+
+    // From theta, unless there is none or zero is better.
+    void start(const Vector& theta, double at_zero) {
+        if (!theta.empty()) {
+            theta_ = theta;
+            problem_.margins(theta_, z_);
+            problem_.B.times(theta_.data(), Bw_.data());
+            double objective = 0.5 * dot(d_, theta_.data(), Bw_.data()) + problem_.constant;
+            if (problem_.q) objective -= dot(D_, problem_.q, theta_.data());
+            if (objective + hinge_loss(n_, problem_.c, z_.data()) < at_zero) return;
+        }
+        theta_.assign(D_, 0.0), z_.assign(n_, 1.0);
+    }
 
     // Multipliers, gradient and the two parts of the gap at the current point.
     Split evaluate() {
@@ -109,23 +129,36 @@ class Newton {
     }
 
     bool newton_step() {
-        const Index m = band(n_, a_.data(), J_.data());
-        for (Index j = 0; j < m; ++j) weights_[j] = s_ * problem_.c[J_[j]];
-        problem_.A.gram(J_.data(), m, weights_.data(), H_.data());
-        problem_.B.add_to(H_.data(), D_);
-        for (Index k = 0; k < D_; ++k) H_[k * D_ + k] *= 1.0 + 1e-12;
-        // An empty band leaves the intercept without curvature; the line search corrects the long step.
-        if (problem_.intercept()) H_[d_ * D_ + d_] += 1e-9 * total_weight_;
-        if (!blas::factorise(H_.data(), D_)) return false;
-        for (Index k = 0; k < D_; ++k) step_[k] = -gradient_[k];
-        cholesky_solve(H_.data(), D_, step_.data());
-        problem_.A.times(step_.data(), dz_.data());
-        for (auto& v : dz_) v = -v;
+        if (!newton_direction()) return false;
+        for (Index k = 0; k < D_; ++k) Bstep_[k] = -step_[k];
+        problem_.A.times(Bstep_.data(), dz_.data());
         const double t = line_search();
         if (!std::isfinite(t)) return false;
         axpy(D_, t, step_.data(), theta_.data());
         axpy(n_, t, dz_.data(), z_.data());
         return true;
+    }
+
+    bool newton_direction() {
+        const Index m = band(n_, a_.data(), J_.data());
+        for (Index j = 0; j < m; ++j) weights_[j] = s_ * problem_.c[J_[j]];
+        if constexpr (kFewFeatures)
+            problem_.A.gram_rows(J_.data(), m, weights_.data(), H_.data());
+        else
+            problem_.A.gram(J_.data(), m, weights_.data(), H_.data());
+        problem_.B.add_to(H_.data(), width_);
+        for (Index k = 0; k < D_; ++k) H_[k * width_ + k] *= 1.0 + 1e-12;
+        // An empty band leaves the intercept without curvature; the line search corrects the long step.
+        if (problem_.intercept()) H_[d_ * width_ + d_] += 1e-9 * total_weight_;
+        if constexpr (kFewFeatures) {
+            for (Index k = 0; k < D_; ++k) H_[k * width_ + D_] = -gradient_[k];
+            return eliminate(H_.data(), width_, D_, step_.data());
+        } else {
+            if (!blas::factorise(H_.data(), D_)) return false;
+            for (Index k = 0; k < D_; ++k) step_[k] = -gradient_[k];
+            cholesky_solve(H_.data(), D_, step_.data());
+            return true;
+        }
     }
 
     double line_search() {
@@ -142,7 +175,7 @@ class Newton {
 
     const Problem<Rows>& problem_;
     const Options& options_;
-    Index n_, d_, D_;
+    Index n_, d_, D_, width_;
     double s_ = 0, total_weight_ = 0;
     Vector theta_, reference_, z_, a_, ca_, dz_, weights_, gradient_, step_, Bw_, Bstep_, H_;
     std::vector<Index> J_;

@@ -30,8 +30,10 @@ struct Problem {
     bool intercept() const { return D() > d(); }
     void margins(const Vector& theta, Vector& z) const {
         z.resize(n());
-        A.times(theta.data(), z.data());
-        for (auto& zi : z) zi = 1.0 - zi;
+        Vector negative(theta.size());
+        for (std::size_t k = 0; k < theta.size(); ++k) negative[k] = -theta[k];
+        A.times(negative.data(), z.data());
+        for (auto& zi : z) zi += 1.0;
     }
 };
 
@@ -49,29 +51,21 @@ struct Options {
     std::function<void()> poll;  // throws when the user interrupts
 };
 
-// Moves alpha to y'alpha + q_b = 0 within the box: shrink the side that carries too much, then grow the other.
+// Moves alpha into the box and to y'alpha + q_b = 0: shrink the side that carries too much, then grow the other. False if
+// out of reach; `total` becomes the sum of the multipliers.
 template <class Rows>
-bool balance(const Problem<Rows>& problem, Vector& alpha) {
+bool balance(const Problem<Rows>& problem, Vector& alpha, double& total) {
+    const BoxSums sums = clip_to_box(problem.n(), problem.y, problem.c, alpha.data());
+    total = sums.up + sums.down;
     if (!problem.intercept()) return true;
-    double residual = problem.q ? problem.q[problem.d()] : 0.0, heavy = 0, room = 0;
-    for (Index i = 0; i < problem.n(); ++i) residual += problem.y[i] * alpha[i];
-    const double sign = residual > 0 ? 1.0 : -1.0;
-    for (Index i = 0; i < problem.n(); ++i) {
-        if (problem.y[i] == sign)
-            heavy += alpha[i];
-        else
-            room += problem.c[i] - alpha[i];
-    }
-    residual = std::abs(residual);
-    const double shrink = std::min(residual, heavy), grow = residual - shrink;
+    const double residual = (problem.q ? problem.q[problem.d()] : 0.0) + sums.up - sums.down;
+    const double label = residual > 0 ? 1.0 : -1.0, excess = std::abs(residual);
+    const double heavy = residual > 0 ? sums.up : sums.down, room = residual > 0 ? sums.room_down : sums.room_up;
+    const double shrink = std::min(excess, heavy), grow = excess - shrink;
     if (grow > room * (1 + 1e-12)) return false;
     const double scale = heavy > 0 ? 1.0 - shrink / heavy : 1.0, fill = grow > 0 ? grow / room : 0.0;
-    for (Index i = 0; i < problem.n(); ++i) {
-        if (problem.y[i] == sign)
-            alpha[i] *= scale;
-        else
-            alpha[i] += fill * (problem.c[i] - alpha[i]);
-    }
+    shift_in_box(problem.n(), problem.y, label, scale, fill, problem.c, alpha.data());
+    total += grow - shrink;
     return true;
 }
 
@@ -79,26 +73,34 @@ bool balance(const Problem<Rows>& problem, Vector& alpha) {
 template <class Rows>
 bool certify(const Problem<Rows>& problem, const Vector& theta, Vector alpha, Solution& best) {
     const Index d = problem.d(), D = problem.D();
-    for (Index i = 0; i < problem.n(); ++i) alpha[i] = std::clamp(alpha[i], 0.0, problem.c[i]);
-    if (!balance(problem, alpha)) return false;
+    double dual;
+    if (!balance(problem, alpha, dual)) return false;
     Vector z, Bw(d), g(D);
     problem.margins(theta, z);
     problem.B.times(theta.data(), Bw.data());
-    double primal = 0.5 * dot(d, theta.data(), Bw.data()) + problem.constant, dual = problem.constant;
-    for (Index i = 0; i < problem.n(); ++i) {
-        primal += problem.c[i] * std::max(z[i], 0.0);
-        dual += alpha[i];
-    }
+    double primal = 0.5 * dot(d, theta.data(), Bw.data()) + hinge_loss(problem.n(), problem.c, z.data());
     problem.A.transposed_times(alpha.data(), g.data());
     if (problem.q) {
         primal -= dot(D, problem.q, theta.data());
         axpy(D, 1.0, problem.q, g.data());
     }
-    dual -= 0.5 * problem.B.inverse_quadratic(g.data());
+    primal += problem.constant;
+    dual += problem.constant - 0.5 * problem.B.inverse_quadratic(g.data());
     // Each side is a bound of its own, so the best of both may come from different iterates.
     if (primal < best.objective) best.objective = primal, best.theta = theta;
     if (dual > best.dual_objective) best.dual_objective = dual, best.alpha = std::move(alpha);
     return true;
+}
+
+// The pair theta = 0, alpha = 0, which is always valid and which no start may be worse than.
+template <class Rows>
+void certify_zero(const Problem<Rows>& problem, Solution& best) {
+    best.theta.assign(problem.D(), 0.0), best.alpha.assign(problem.n(), 0.0);
+    if (problem.q) return certify(problem, best.theta, best.alpha, best), void();
+    // Summed as elsewhere, so that a theta next to zero is not better by a rounding error.
+    const Vector ones(problem.n(), 1.0);
+    best.dual_objective = problem.constant;
+    best.objective = hinge_loss(problem.n(), problem.c, ones.data()) + problem.constant;
 }
 
 }  // namespace rm

@@ -25,32 +25,34 @@ inline void mirror(double* H, Index n) {
                 for (Index i = std::max(I, j + 1); i < std::min(I + kBlock, n); ++i) H[i * n + j] = H[j * n + i];
 }
 
-// Dense, feature-major, centred and signed at construction: the form for few features.
+// Dense, centred and signed at construction: the form for few features. Kept feature-major for the products, and once
+// more row-major (padded) for Gram matrices of a few rows out of many.
 class Columns {
   public:
     Columns(Index n, Index d, bool intercept)
-        : n_(n), d_(d), D_(d + intercept), ld_((n + 7) / 8 * 8), A_(static_cast<std::size_t>(ld_) * D_) {}
+        : n_(n), d_(d), D_(d + intercept), ld_(padded(n)), width_(padded(D_ + 1)),
+          A_(static_cast<std::size_t>(ld_) * D_), R_(static_cast<std::size_t>(n) * width_) {}
 
     Index n() const { return n_; }
     Index d() const { return d_; }
     Index D() const { return D_; }
-    double* column(Index k) { return A_.data() + k * ld_; }
-    const double* column(Index k) const { return A_.data() + k * ld_; }
+    void set(Index i, Index k, double value) { A_[k * ld_ + i] = R_[i * width_ + k] = value; }
 
     void times(const double* theta, double* out) const { columns_times(A_.data(), ld_, n_, D_, theta, out); }
     void transposed_times(const double* v, double* out) const {
         columns_transposed_times(A_.data(), ld_, n_, D_, v, out);
     }
+    // A Gram matrix as `eliminate` wants it, with room for the right-hand side: `width` numbers a row.
+    Index width() const { return width_; }
+    Index padded_size() const { return padded(D_, 4) * width_; }
+    void gram_rows(const Index* J, Index m, const double* weights, double* H) const {
+        padded_gram(R_.data(), width_, D_, J, m, weights, H);
+    }
     void gram(const Index* J, Index m, const double* weights, double* H) const {
-        buffer_.resize(static_cast<std::size_t>(m) * (D_ + 1));
-        double* root = buffer_.data() + m * D_;
-        for (Index j = 0; j < m; ++j) root[j] = std::sqrt(weights[j]);
-        for (Index k = 0; k < D_; ++k) {
-            const double* from = column(k);
-            double* to = buffer_.data() + k * m;
-            for (Index j = 0; j < m; ++j) to[j] = from[J[j]] * root[j];
-        }
-        columns_gram(buffer_.data(), m, m, D_, H);
+        buffer_.resize(padded_size());
+        gram_rows(J, m, weights, buffer_.data());
+        for (Index k = 0; k < D_; ++k)
+            std::copy_n(buffer_.data() + k * width_ + k, D_ - k, H + k * D_ + k);
     }
     static constexpr bool has_row_gram() { return false; }
     const Vector& row_gram(const Regularizer&) const { return A_; }
@@ -58,8 +60,8 @@ class Columns {
     Columns(const Columns&) = delete;
 
   private:
-    Index n_, d_, D_, ld_;
-    Vector A_;
+    Index n_, d_, D_, ld_, width_;
+    Vector A_, R_;
     mutable Vector buffer_;
 };
 
@@ -128,9 +130,9 @@ class DenseRows {
         for (Index start = 0; start < m; start += kBlock)
             for (Index k = 0; k < d_; ++k)
                 for (Index j = start; j < std::min(start + kBlock, m); ++j)
-                    out.column(k)[j] = y_[J[j]] * (X_[J[j] * row_ + k * col_] - mean_[k]);
+                    out.set(j, k, y_[J[j]] * (X_[J[j] * row_ + k * col_] - mean_[k]));
         if (D_ > d_)
-            for (Index j = 0; j < m; ++j) out.column(d_)[j] = y_[J[j]];
+            for (Index j = 0; j < m; ++j) out.set(j, d_, y_[J[j]]);
         return out;
     }
     // The rows J as an array of its own.

@@ -10,30 +10,23 @@ namespace rm {
 template <class Rows>
 Solution solve_direct(const Problem<Rows>& problem, const Options& options, const Solution& start,
                       double penalty = 0.0) {
-    const bool warm_theta = !start.theta.empty(), warm_alpha = !start.alpha.empty();
-    Vector theta = warm_theta ? start.theta : Vector(problem.D(), 0.0);
+    const bool warm_alpha = !start.alpha.empty();
     Vector reference(problem.n(), 0.5);
     if (warm_alpha)
         for (Index i = 0; i < problem.n(); ++i)
             reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
     if (penalty == 0.0)
         penalty = warm_alpha ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
-    Solution best;  // theta = 0, alpha = 0 is always a valid pair; a start that is worse is not worth starting from
-    const Vector zero(problem.D(), 0.0);
-    certify(problem, zero, Vector(problem.n(), 0.0), best);
-    if (warm_theta) {
-        const double at_zero = best.objective;
-        certify(problem, theta, Vector(problem.n(), 0.0), best);
-        if (!(best.objective < at_zero)) theta = zero;
-    }
+    Solution best;
+    certify_zero(problem, best);
     const int budget = std::min(options.max_iter, options.newton_budget);
     if (row_space_pays(problem))
         RowNewton<Rows>(problem, options).run(start, std::move(reference), penalty, budget, best);
     else
-        Newton<Rows>(problem, options).run(std::move(theta), std::move(reference), penalty, budget, best);
+        Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
     if (!(best.gap() <= options.tol) && best.n_iter < options.max_iter)
         InteriorPoint<Rows>(problem, options)
-            .run(zero, options.max_iter - best.n_iter, best);
+            .run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);
     return best;
 }
 

@@ -175,3 +175,11 @@ def test_geometric_mean_bears_very_different_scales(rng):
 def test_bad_input_names_the_parameter(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_diagonal_matrix_is_its_own_decomposition():
+    S = np.diag([2.0, 0.0, 5.0, 1e-3])
+    S[0, 2] = S[2, 0] = 1e-16  # within rounding of diagonal
+    values, vectors = range_basis(S)
+    assert values.tolist() == [5.0, 2.0, 1e-3]
+    np.testing.assert_array_equal(vectors, np.eye(4)[:, [2, 0, 3]])

@@ -12,11 +12,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV
 from radiusmargin.geometry import tempered_scatter
-from radiusmargin.selection import cv as cv_module
-from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo
+from radiusmargin.geometry.tempered import uncorrelated_scatter
+from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo, together
+from radiusmargin.selection.family import coordinates, fit_family, regularizer
+from radiusmargin.selection.folds import Fold
 from radiusmargin.selection.grid import Member, Scores
 from radiusmargin.selection.moments import FoldMoments
-from radiusmargin.solvers import hinge_svm
+from radiusmargin.solvers import hinge_svm, hinge_svm_path
 
 # Scores of two fits agree to the last digit, as the weight check demands, only if the fits do.
 CHECKED = [
@@ -121,6 +123,10 @@ def test_averaging_is_the_mean_of_normalised_members():
     assert model.dual_gap_ <= 1e-6
 
 
+def as_matrix(B):
+    return np.diag(B) if B.ndim == 1 else B
+
+
 @pytest.mark.parametrize("constant", [False, True])
 def test_scatter_by_leaving_moments_out(constant):
     X, y = overlapping(classes=3)
@@ -130,14 +136,32 @@ def test_scatter_by_leaving_moments_out(constant):
     folds = [test for _, test in StratifiedKFold(4).split(X, y)]
     moments = FoldMoments(X, y, weight, folds, by_class=True)
     factors = np.array([1.0, 2.0, 0.5])
-    for i, test in enumerate(folds):
-        train = np.setdiff1d(np.arange(len(y)), test)
-        for kind in ("total", "within"):
-            ours = moments.space(i, train, factors, kind)
+    for kind, powers in (("total", (0.0, 0.7)), ("within", (0.5, 1.0)), ("total", (0.0,))):
+        ours, trusted = moments.regularizers(factors, kind, powers, ranks=len(powers) > 1)
+        assert trusted.all() != constant
+        for i, test in enumerate([] if constant else folds):
+            train = np.setdiff1d(np.arange(len(y)), test)
             direct = tempered_scatter(X[train], y[train], sample_weight=(weight * factors[y])[train], kind=kind)
-            np.testing.assert_allclose(ours.mean, direct.mean)
-            np.testing.assert_allclose(ours.scale, direct.scale)
-            np.testing.assert_allclose(ours.eigenvalues, direct.eigenvalues, rtol=1e-8)
+            for B, p in zip(ours[:, i], powers, strict=True):
+                np.testing.assert_allclose(as_matrix(B), as_matrix(regularizer(direct, p)), atol=1e-10)
+
+
+@pytest.mark.parametrize("powers", [(0.0,), (0.0, 0.7)])
+@pytest.mark.parametrize("form", ["correlated", "uncorrelated", "deficient"])
+def test_diagonals_stand_for_the_matrices_they_are(form, powers):
+    """Separators with diagonals, where they are given, equal those with the matrix B of the definition."""
+    X, y = overlapping(60, 4)
+    if form == "uncorrelated":
+        X = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0] * [1.0, 5.0, 0.2, 3.0]
+    if form == "deficient":
+        X = np.hstack([X, X[:, :1]])
+    space = uncorrelated_scatter(np.sum(X**2, axis=0), 60.0) if form == "uncorrelated" else tempered_scatter(X)
+    signs, Cs = 2.0 * y - 1, [0.1, 10.0]
+    fit = fit_family(X, signs[None], np.ones(60), space, powers, Cs, tol=1e-10)
+    for i, p in enumerate(powers):
+        direct = hinge_svm_path(coordinates(space, X), signs, Cs, regularizer(space, p), tol=1e-10)
+        np.testing.assert_allclose(fit.batch.objective[i], direct.objective, rtol=1e-8)
+        np.testing.assert_allclose(fit.batch.coef[i], direct.coef, atol=1e-4)
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "wide", "collinear"])
@@ -207,20 +231,20 @@ def test_deterministic_and_weighted():
     np.testing.assert_allclose(c.coef_, d.coef_, rtol=1e-6)
 
 
-def test_interrupt_keeps_what_was_scored(monkeypatch):
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_interrupt_keeps_what_was_scored(monkeypatch, kernel):
     X, y = overlapping()
-    calls = iter(range(100))
-    original = cv_module.Fold.score
+    calls = iter([0, 1, 2])
+    original = Fold.score_family
 
-    def interrupted(self, *args):
-        if next(calls) == 5:
+    def interrupted(self, fit):
+        if next(calls, None) is None:
             raise KeyboardInterrupt
-        return original(self, *args)
+        return original(self, fit)
 
-    monkeypatch.setattr(cv_module.Fold, "score", interrupted)
-    model = FSVMCV(Cs=3, cv=4, n_repeats=1, scatter="total", random_state=0)
-    monkeypatch.setattr(cv_module, "EXTENSIONS", 0)
-    calls = iter([0, 1, 2, 5])
+    monkeypatch.setattr(Fold, "score_family", interrupted)
+    monkeypatch.setattr(together, "BATCH", 0)  # one fold at a time, as large ones are solved
+    model = FSVMCV(Cs=3, cv=4, whitening=0.0, kernel=kernel, random_state=0)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="on 3 of 4 splits"):
         model.fit(X, y)
     assert model.scores_.shape[1] == 3

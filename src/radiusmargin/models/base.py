@@ -52,6 +52,15 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         """
         self._check_parameters()
         X, y, weight = self._check_training_data(X, y, sample_weight)
+        try:
+            self._fit_checked(X, y, weight)
+        finally:
+            del self._kept_rows
+        self._warn_unless_converged()
+        return self
+
+    def _fit_checked(self, X, y, weight):
+        """`fit` without its checks, for arrays that were checked already; y holds numbers of `classes_`."""
         weight = weight * self._class_factors(y, weight)[y]
         context = callback_context(self)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -63,13 +72,11 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
             if self._may_grow and left_out_matters(self.kernel_map_, X, columns, self._multipliers):
                 self._solve(map_all_features(self.kernel_map_, X, weight), columns, weight, y)
         finally:
-            del self._callback_context, self._kept_rows
+            del self._callback_context
             self.__dict__.pop("_multipliers", None)
             if hasattr(self, "kernel_map_"):
                 self.kernel_map_.__dict__.pop("gram_", None)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
-        self._warn_unless_converged()
-        return self
 
     def decision_function(self, X):
         """Signed distance-like scores: shape (n_samples,) for two classes, (n_samples, n_classes) for more."""

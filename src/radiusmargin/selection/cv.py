@@ -22,7 +22,7 @@ from .criteria import radius_margin_bound, span_loo
 from .family import coordinates, fit_family, regularizer
 from .folds import Fold, feature_sets, listed, take
 from .grid import Member, Scores
-from .moments import FoldMoments
+from .together import LinearFolds
 
 FITTED = (
     "_parts", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
@@ -173,11 +173,14 @@ class FSVMCV(MarginClassifier):
 
     def _search(self, X, codes, weight, splits, scores):
         Cs = self._initial_Cs(weight)
+        linear = self._is_linear and self.criterion == "cv" and 0 in listed(self.eta)
+        together = LinearFolds(self, X, codes, weight, splits) if linear else None
         for extension in range(EXTENSIONS + 1):
-            self._score_all(X, codes, weight, splits, Cs, scores)
-            tried = np.unique([m.C for m in scores.table])
-            best = scores.best().C
-            if extension == EXTENSIONS or not isinstance(self.Cs, Integral) or len(tried) < 3:
+            self._score_all(X, codes, weight, splits, Cs, scores, together)
+            if extension == EXTENSIONS or not isinstance(self.Cs, Integral):
+                break
+            tried, best = np.unique([m.C for m in scores.table]), scores.best().C
+            if len(tried) < 3:
                 break
             ratio = (tried[-1] / tried[0]) ** (1 / (len(tried) - 1))
             if best == tried[-1]:
@@ -187,35 +190,31 @@ class FSVMCV(MarginClassifier):
             else:
                 break
 
-    def _score_all(self, X, codes, weight, splits, Cs, scores):
+    def _score_all(self, X, codes, weight, splits, Cs, scores, together):
         if self.criterion != "cv":
             return self._score_without_refitting(X, codes, weight, Cs, scores)
-        scatters = listed(self.scatter)
-        moments = None
-        if self._is_linear:
-            by_class = "within" in scatters or self.class_weight is not None
-            moments = FoldMoments(X, codes, weight, [test for _, test in splits], by_class=by_class)
+        done = together.score(Cs, scores) if together else set()
         for i, (train, test) in enumerate(splits):
+            etas = [eta for eta in listed(self.eta) if eta > 0 or i not in done]
             if self.verbose:
                 print(f"\r[FSVMCV] split {i + 1}/{len(splits)}", end="", file=sys.stderr, flush=True)
-            factors = self._class_factors(codes[train], weight[train])
-            inner = weight[train] * factors[codes[train]]
-            complement = len(train) + len(test) == len(codes) == len(np.unique(np.concatenate([train, test])))
-            for features in feature_sets(self):
-                rows, unseen, _ = self._fold_features(X, train, test, inner, features)
-                whole = Fold(self, rows, unseen, codes[train], inner, codes[test], weight[test])
-                for scatter, size in product(scatters, features.sizes):
-                    fold = whole.columns(size)
-                    if moments is not None and complement:
-                        space = moments.space(i, train, factors, scatter)
-                    else:
-                        space = tempered_scatter(
-                            fold.rows, fold.codes, sample_weight=inner, kind=scatter, standardise=self._is_linear
-                        )
-                    key = {"scatter": scatter, "gamma": features.gamma, "n_components": features.name(size)}
-                    fold.score(space, features.powers, Cs, key, i, scores)
+            if etas:
+                self._score_split(X, codes, weight, train, test, Cs, etas, i, scores)
         if self.verbose:
             print(file=sys.stderr)
+
+    def _score_split(self, X, codes, weight, train, test, Cs, etas, i, scores):
+        inner = weight[train] * self._class_factors(codes[train], weight[train])[codes[train]]
+        for features in feature_sets(self):
+            rows, unseen, _ = self._fold_features(X, train, test, inner, features)
+            whole = Fold(self, rows, unseen, codes[train], inner, codes[test], weight[test])
+            for scatter, size in product(listed(self.scatter), features.sizes):
+                fold = whole.columns(size)
+                space = tempered_scatter(
+                    fold.rows, fold.codes, sample_weight=inner, kind=scatter, standardise=self._is_linear
+                )
+                key = {"scatter": scatter, "gamma": features.gamma, "n_components": features.name(size)}
+                fold.score(space, features.powers, Cs, etas, key, i, scores)
 
     def _score_without_refitting(self, X, codes, weight, Cs, scores):
         columns, everything = self._label_columns(codes), np.arange(len(codes))
@@ -233,6 +232,7 @@ class FSVMCV(MarginClassifier):
 
     def _criterion_values(self, X, columns, weight, score_weight, space, p, Cs):
         B = regularizer(space, p)
+        B = np.diag(B) if B.ndim == 1 else B
         fit = fit_family(
             X, columns, weight, space, [p], Cs, tol=min(self.cv_tol, 1e-5), fit_intercept=self.fit_intercept,
             max_iter=int(self.max_iter), n_jobs=self.n_jobs, keep_alpha=True,
@@ -263,12 +263,11 @@ class FSVMCV(MarginClassifier):
         searched = ("C", "whitening", "scatter", "eta", *(() if self._is_linear else ("gamma", "n_components")))
         self.cv_results_ = scores.results(searched)
         self.Cs_ = np.unique([m.C for m in scores.table])
-        keys = [key for key in self.cv_results_ if key.startswith("split")]
-        self.scores_ = np.column_stack([self.cv_results_[key] for key in keys])
+        done = scores.finished()
+        self.scores_ = scores.values()[:, done]
         best = scores.best(self.one_standard_error)
-        members, mean, _ = scores.summary()
         self.C_, self.best_params_ = best.C, best.params(searched)
-        self.best_score_ = float(mean[members.index(best)])
+        self.best_score_ = float(scores.table[best][done].mean())
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
@@ -281,9 +280,10 @@ class FSVMCV(MarginClassifier):
 
     def _refit_best(self, X, codes, weight, member):
         model = self._member_estimator(member)
-        model.fit(X, self.classes_[codes], sample_weight=weight)
-        if hasattr(self, "feature_names_in_"):
-            model.feature_names_in_ = self.feature_names_in_
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        model._fit_checked(X, codes, weight)
         self.best_estimator_, self.members_ = model, [self.best_params_]
         self._parts = [(getattr(model, "kernel_map_", None), model.coef_, model.intercept_)]
         for name in ("objective_", "dual_objective_", "dual_gap_", "n_iter_"):
@@ -407,9 +407,9 @@ class FSVMCV(MarginClassifier):
         splits = []
         for i, pair in enumerate(check_cv(self.cv, labels, classifier=True).split(labels, labels, groups)):
             pair = [np.flatnonzero(part) if np.asarray(part).dtype == bool else np.asarray(part) for part in pair]
-            train, test = (place[part][place[part] >= 0] for part in pair)
-            absent = np.setdiff1d(np.arange(len(self.classes_)), codes[train])
-            if len(absent):
+            train, test = pair if len(kept) == n_rows else (place[part][place[part] >= 0] for part in pair)
+            absent = np.bincount(codes[train], minlength=len(self.classes_)) == 0
+            if absent.any():
                 missing = self.classes_[absent].tolist()
                 raise ValueError(f"cv: split {i} has no training rows of class {missing}; use a stratified splitter.")
             splits.append((train, test))

@@ -69,11 +69,11 @@ class Fold:
         parts = self.rows[:, :size], self.unseen[:, :size]
         return Fold(self.search, *parts, self.codes, self.weight, self.test_codes, self.test_weight)
 
-    def score(self, space, powers, Cs, key, split, scores):
+    def score(self, space, powers, Cs, etas, key, split, scores):
         """Put the score of every member (exponent, eta, C) on this split into `scores`."""
         search = self.search
         columns = search._label_columns(self.codes)
-        for eta in listed(search.eta):
+        for eta in etas:
             if eta > 0:
                 for p, C in product(powers, Cs):
                     member = Member(p, float(C), float(eta), **key)
@@ -85,11 +85,12 @@ class Fold:
                 self.rows, columns, self.weight, space, powers, Cs, tol=search.cv_tol, max_iter=int(search.max_iter),
                 fit_intercept=search.fit_intercept, n_jobs=search.n_jobs,
             )  # fmt: skip
-            values = self._score_family(fit)
+            values = self.score_family(fit)
             for (i, p), (j, C) in product(enumerate(powers), enumerate(Cs)):
                 scores.set(Member(p, float(C), **key), split, values[i, j])
 
-    def _score_family(self, fit):
+    def score_family(self, fit):
+        """Scores of fitted members, shape (P, C)."""
         if self.search.scoring is None or self.search.scoring == "accuracy":
             decision = fit.scores(self.unseen)
             predicted = decision[..., 0] > 0 if decision.shape[-1] == 1 else decision.argmax(axis=-1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 TIE = 1e-12  # scores closer than this are equal
 
@@ -31,11 +30,23 @@ class Scores:
     def __init__(self, n_splits):
         self.n_splits = n_splits
         self.table: dict[Member, np.ndarray] = {}
+        self._ordered: list[Member] = []
 
     def set(self, member, split, value):
-        if not np.isfinite(value):
+        """Put the score of a member on one split, or its scores on several."""
+        if not np.isfinite(value).all():
             raise ValueError(f"scoring gave {value!r} for {member} on split {split}; it must be a finite number.")
         self.table.setdefault(member, np.full(self.n_splits, np.nan))[split] = value
+
+    def members(self):
+        """Members in order of preference."""
+        if len(self._ordered) != len(self.table):
+            self._ordered = sorted(self.table, key=_preference)
+        return self._ordered
+
+    def values(self):
+        """One row per member, in order of preference, one column per split."""
+        return np.array([self.table[m] for m in self.members()])
 
     def finished(self):
         """Which splits have every score."""
@@ -48,11 +59,9 @@ class Scores:
 
     def summary(self):
         """(members in order of preference, mean, standard error) over the finished splits."""
-        members = sorted(self.table, key=_preference)
-        done = self.finished()
-        values = np.array([self.table[m][done] for m in members])
+        values = self.values()[:, self.finished()]
         error = values.std(axis=1, ddof=1) / np.sqrt(values.shape[1]) if values.shape[1] > 1 else np.zeros(len(values))
-        return members, values.mean(axis=1), error
+        return self.members(), values.mean(axis=1), error
 
     def best(self, one_standard_error=False):
         """The preferred member among those with the best mean, or within one standard error of it."""
@@ -69,17 +78,17 @@ class Scores:
 
     def results(self, searched):
         """A dict in the form of GridSearchCV's ``cv_results_``."""
-        members = sorted(self.table, key=_preference)
-        values = np.array([self.table[m] for m in members])[:, self.finished()]
+        members, values = self.members(), self.values()[:, self.finished()]
         mean = values.mean(axis=1)
+        rounded = np.round(mean, 12)
         results = {"params": [m.params(searched) for m in members]}
         for name in searched:
-            results[f"param_{name}"] = np.ma.array([getattr(m, name) for m in members])
+            results[f"param_{name}"] = np.ma.array(np.array([getattr(m, name) for m in members]))
         results |= {f"split{i}_test_score": values[:, i] for i in range(values.shape[1])}
         return results | {
             "mean_test_score": mean,
             "std_test_score": values.std(axis=1),
-            "rank_test_score": rankdata(-np.round(mean, 12), method="min").astype(np.int32),
+            "rank_test_score": (1 + (rounded > rounded[:, None]).sum(axis=1)).astype(np.int32),
         }
 
 

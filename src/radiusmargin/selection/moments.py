@@ -5,53 +5,69 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ..geometry.tempered import TemperedScatter, decompose, tempered_scatter
-
 TRUSTED = 1e-8  # relative size of eigenvalues below which what subtraction leaves may be rounding
 
 
 class FoldMoments:
-    """Weights, sums and second moments of every test fold, about one common point.
+    """Weights, sums and second moments of every training part, about one common point: all rows but a test fold.
 
     Kept per class only where they are needed apart: for the within-class scatter, or for class weights.
     """
 
     def __init__(self, X, codes, weights, folds, *, by_class):
         self.X, self.codes, self.weights = X, codes, weights
-        self.groups = codes if by_class else np.zeros_like(codes)
+        self.K = int(codes.max()) + 1 if by_class else 1
         self.shift = np.asarray(weights @ X).ravel() / weights.sum()
-        self.all = self._moments(np.arange(X.shape[0]))
-        self.left_out = [self._moments(test) for test in folds]
+        if not sparse.issparse(X):
+            self.X = self._extended(X)
+        everything = self._moments(np.arange(X.shape[0]))
+        self.raw = everything.sum(axis=0).diagonal()[:-1]
+        self.parts = everything - np.array([self._moments(test) for test in folds])
+
+    def _extended(self, rows):
+        """Centred rows with a last entry of one: their second moments are those, the sums and the total weight."""
+        return np.column_stack([rows - self.shift, np.ones(len(rows))])
 
     def _moments(self, rows):
-        K, d = int(self.groups.max()) + 1, self.X.shape[1]
-        totals, sums, squares = np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d))
-        for c in range(K):
-            index = rows[self.groups[rows] == c]
-            part, s = self.X[index], self.weights[index]
-            part = (part.toarray() if sparse.issparse(part) else part) - self.shift
-            totals[c], sums[c], squares[c] = s.sum(), s @ part, (part.T * s) @ part
-        return totals, sums, squares
+        """Second moments of the extended rows, one matrix per class."""
+        K = self.K
+        return np.stack([self._second_moment(rows if K == 1 else rows[self.codes[rows] == c]) for c in range(K)])
 
-    def space(self, fold, train, factors, kind="total") -> TemperedScatter:
-        """The tempered scatter of the rows `train`, which are all but one fold; `factors` weigh the classes."""
-        totals, sums, squares = (a - b for a, b in zip(self.all, self.left_out[fold], strict=True))
-        if len(totals) > 1:
-            totals, sums, squares = factors * totals, factors[:, None] * sums, factors[:, None, None] * squares
-        total = totals.sum()
-        mean = sums.sum(axis=0) / total
-        second = squares.sum(axis=0)
-        S = second - total * np.outer(mean, mean)
-        chosen = S
+    def _second_moment(self, rows):
+        part = self._extended(self.X[rows].toarray()) if sparse.issparse(self.X) else self.X[rows]
+        return (part.T * self.weights[rows]) @ part
+
+    def scatters(self, factors, kind="total", folds=slice(None)):
+        """(total scatter, scatter of the `kind`, weight, whether to trust them), stacked over the training parts.
+
+        `factors` weigh the classes.
+        """
+        parts = self.parts[folds] if self.K == 1 else factors[:, None, None] * self.parts[folds]
+        squares, sums, totals = parts[..., :-1, :-1], parts[..., -1, :-1], parts[..., -1, -1]
+        total, second, sums_of_all = totals.sum(axis=1), squares.sum(axis=1), sums.sum(axis=1)
+        S = chosen = second - sums_of_all[:, :, None] * (sums_of_all / total[:, None])[:, None, :]
         if kind == "within":
-            present = totals > 0
-            centres = sums[present] / totals[present, None]
-            chosen = second - (centres.T * totals[present]) @ centres
-        # Small differences of large numbers are rounding: then the rows are asked themselves.
-        trusted = np.diag(S) > TRUSTED * np.diag(self.all[2].sum(axis=0))
-        if trusted.all() and np.trace(chosen) > TRUSTED * np.trace(S):
-            space = decompose((S + S.T) / 2, (chosen + chosen.T) / 2, mean + self.shift, total)
-            if space.full_rank and space.eigenvalues.min() > TRUSTED * space.eigenvalues.max():
-                return space
-        weights = self.weights[train] * factors[self.codes[train]]
-        return tempered_scatter(self.X[train], self.codes[train], sample_weight=weights, kind=kind)
+            roots = sums / np.sqrt(np.where(totals > 0, totals, 1.0))[..., None]  # the sum of no rows is zero
+            chosen = second - roots.transpose(0, 2, 1) @ roots
+        # Small differences of large numbers are rounding: then the rows have to be asked themselves.
+        spread, left = np.einsum("fii->fi", S), np.einsum("fii->fi", chosen)
+        trusted = (spread > TRUSTED * self.raw).all(axis=1) & (left.sum(axis=1) > TRUSTED * spread.sum(axis=1))
+        return S, chosen, total, trusted
+
+    def regularizers(self, factors, kind, powers, folds=slice(None), *, ranks=True):
+        """(B = D^(1/2) R^p D^(1/2) for every power and training part, which parts to trust).
+
+        Singular scatters are not to be trusted. Without `ranks` a power of 0 alone asks for standardising only, and the
+        diagonals are given: an optimal separator then lies in the range of the scatter by itself.
+        """
+        S, chosen, total, trusted = self.scatters(factors, kind, folds)
+        variance = np.einsum("fii->fi", S).clip(np.finfo(float).tiny) / total[:, None]
+        if tuple(powers) == (0.0,) and not ranks:
+            return variance[None], trusted
+        scale = np.sqrt(variance)
+        R = chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None])
+        values, vectors = np.linalg.eigh(R)
+        trusted &= values[:, 0] > TRUSTED * values[:, -1]
+        values = np.maximum(values, TRUSTED)
+        scaled = scale[:, :, None] * vectors
+        return np.stack([(scaled * values[:, None, :] ** p) @ scaled.transpose(0, 2, 1) for p in powers]), trusted

@@ -1,0 +1,89 @@
+"""The splits of a linear search solved together: one compiled call for all folds, exponents, classes and C."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from ..solvers.hinge import _solve
+from .family import FamilyFit
+from .folds import Fold, listed
+from .grid import Member
+from .moments import FoldMoments
+
+BATCH = 1 << 20  # numbers in the training parts of a batch: an interrupt loses the batch that it comes into
+
+
+class LinearFolds:
+    """Training parts that are all rows but the test fold, in the user's units: they share the rows of one matrix.
+
+    A fold whose scatter cannot be had by subtraction, or is singular, is left to the caller.
+    """
+
+    def __init__(self, search, X, codes, weight, splits):
+        self.search, self.X, self.codes, self.weight, self.splits = search, X, codes, weight, splits
+        self.powers = tuple(float(p) for p in listed(search.whitening))
+        self.labels = search._label_columns(codes)
+        self.folds = [i for i, split in enumerate(splits) if self._is_complement(*split)]
+        by_class = "within" in listed(search.scatter) or search.class_weight is not None
+        tests = [splits[i][1] for i in self.folds]
+        self.moments = FoldMoments(X, codes, weight, tests, by_class=by_class) if tests else None
+
+    def _is_complement(self, train, test):
+        n, d = self.X.shape
+        if len(train) + len(test) != n or len(train) <= d:
+            return False
+        return bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
+
+    def score(self, Cs, scores):
+        """Put the scores of all members without smoothing into `scores`; returns the splits that were scored."""
+        done = set(self.folds)
+        for scatter, (batch, factors) in product(listed(self.search.scatter), self._batches()):
+            done -= self._score_batch(batch, factors, scatter, Cs, scores)
+        return done
+
+    def _batches(self):
+        """(folds, class factors): as many folds as fit, if they weigh their classes alike."""
+        n, d = self.X.shape
+        size = max(1, BATCH // (n * d + d * d))
+        if self.search.class_weight == "balanced":
+            size = 1  # every training part has factors of its own
+        for start in range(0, len(self.folds), size):
+            train = self.splits[self.folds[start]][0]
+            factors = self.search._class_factors(self.codes[train], self.weight[train])
+            yield slice(start, start + size), factors
+
+    def _score_batch(self, batch, factors, scatter, Cs, scores):
+        """Score the folds of a batch; returns those that are not to be trusted."""
+        search, folds = self.search, np.array(self.folds[batch])
+        ranks = scatter == "within" or not search.fit_intercept
+        B, trusted = self.moments.regularizers(factors, scatter, self.powers, batch, ranks=ranks)
+        if not trusted.all():
+            B = B[:, trusted]
+        left, folds = folds[~trusted], folds[trusted]
+        if len(folds):
+            coef, intercept = self._fit(folds, factors, B, Cs)
+            values = [
+                self._fold(i).score_family(FamilyFit(coef[f], intercept[f], None)) for f, i in enumerate(folds.tolist())
+            ]
+            values = np.array(values)
+            for (j, p), (k, C) in product(enumerate(self.powers), enumerate(Cs)):
+                scores.set(Member(p, float(C), scatter=scatter), folds, values[:, j, k])
+        return set(left.tolist())
+
+    def _fold(self, i):
+        test = self.splits[i][1]
+        return Fold(self.search, None, self.X[test], None, None, self.codes[test], self.weight[test])
+
+    def _fit(self, folds, factors, B, Cs):
+        """Separators of shape (fold, power, C, class, feature), and their intercepts."""
+        search, (P, F), K = self.search, B.shape[:2], len(self.labels)
+        problems = np.array([[f, k, p * F + f] for f in range(F) for p in range(P) for k in range(K)])
+        batch = _solve(
+            self.X, self.labels, self.weight * factors[self.codes], Cs, B=B.reshape(P * F, *B.shape[2:]),
+            subsets=[self.splits[i][0] for i in folds], problems=problems, fit_intercept=search.fit_intercept,
+            tol=search.cv_tol, max_iter=int(search.max_iter), n_jobs=search.n_jobs,
+        )  # fmt: skip
+        coef = batch.coef.reshape(F, P, K, len(Cs), -1).swapaxes(2, 3)
+        return np.ascontiguousarray(coef), batch.intercept.reshape(F, P, K, len(Cs)).swapaxes(2, 3)
