@@ -167,10 +167,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False), V)
 
     def left_out(self, X):
-        """Features of rows in the components that were found among the landmarks, but not kept."""
-        check_is_fitted(self)
+        """Features of (validated) rows in the components that were found among the landmarks, but not kept."""
         rest = self._expansion.rest
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.empty((X.shape[0], 0)) if rest is None else (self._kernel_rows(X) - self._expansion.centre) @ rest
 
     # -- fitting ----------------------------------------------------------------------------------------
