@@ -28,7 +28,7 @@ class RowNewton {
         for (Index i = 0; i < n_; ++i) total_weight_ += problem.c[i];
     }
 
-    // Runs from the multipliers of a start (its w is theirs) and leaves the best certified pair in `best`.
+    // Runs from the multipliers of a start (its w is theirs, up to a factor) and leaves the best certified pair in `best`.
     void run(const Solution& start, Vector reference, double penalty, int max_iter, Solution& best) {
         using namespace newton_constants;
         reference_ = std::move(reference), s_ = penalty;
@@ -73,12 +73,22 @@ class RowNewton {
     void begin_at(const Solution& start) {
         v_ = start.alpha;
         multiply(v_, h_);
-        if (problem_.intercept() && !start.theta.empty()) b_ = start.theta[problem_.d()];
+        if (!start.theta.empty()) follow(start.theta);
         update_margins();
         double objective = 0.5 * dot(n_, v_.data(), h_.data());
         for (Index i = 0; i < n_; ++i) objective += problem_.c[i] * std::max(z_[i], 0.0);
         if (objective <= total_weight_) return;  // else zero is the better start
         b_ = 0, v_.assign(n_, 0.0), h_.assign(n_, 0.0);
+    }
+    // On a path the multipliers are scaled to the next C, but w is best left where it was: v takes its length.
+    void follow(const Vector& theta) {
+        Vector margins(n_);
+        problem_.A.times(theta.data(), margins.data());
+        if (problem_.intercept()) b_ = theta[problem_.d()];
+        for (Index i = 0; i < n_; ++i) margins[i] -= problem_.y[i] * b_;
+        const double square = dot(n_, v_.data(), h_.data());
+        const double scale = square > 0 ? dot(n_, v_.data(), margins.data()) / square : 0.0;
+        for (Index i = 0; i < n_; ++i) v_[i] *= scale, h_[i] *= scale;
     }
     void update_margins() {
         for (Index i = 0; i < n_; ++i) z_[i] = 1.0 - h_[i] - problem_.y[i] * b_;

@@ -20,9 +20,9 @@ from .source import FunctionSource, MatrixSource
 EXACT_ROWS = 500  # up to here the eigendecomposition takes some tens of milliseconds
 ALL_ROWS = 1000  # and up to here a Cholesky factor does
 EXACT_FRACTION_ROWS = 2000  # and up to here it is worth its price where a fraction of the spectrum is asked for
-DEFAULT_COMPONENTS = 64  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
-DEFAULT_BUDGET = 128_000  # entries of the features that the default may have where that allows more components
-OVERSAMPLING = 2.25  # landmarks per component: the leading part of their span is what kernel PCA would have found
+DEFAULT_COMPONENTS = 72  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
+DEFAULT_BUDGET = 144_000  # entries of the features that the default may have where that allows more components
+OVERSAMPLING = 2  # landmarks per component: the leading half of their span is what kernel PCA would have found
 DROPPED_WHITENED = 0.01  # share of the spectrum that the default drops at whitening 1
 LOW_RANK = 1e-3  # share of a row that half of the landmarks leave unexplained, below which Cholesky goes further
 JITTER = 1e-10  # relative
@@ -52,7 +52,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_components : int, float or None, default=None
         A number of components; a fraction in (0, 1] of the spectrum; or the default, which drops the share
         ``tol^(1 - whitening) 0.01^whitening`` of the spectrum, hence practically nothing at whitening 0 and 1
-        % at 1. From 500 rows on the default is also capped at ``max(64, 128000 / n_samples)`` components, so
+        % at 1. From 500 rows on the default is also capped at ``max(72, 144000 / n_samples)`` components, so
         that a fit is not slower than that of `SVC` (more only for a kernel of a small finite rank, such as
         "linear"): `explained_` says what that kept. A map knows no labels; `FSVM` at whitening 0 and `SVM` look
         whether theirs ask for more.
@@ -63,7 +63,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         up to 500 rows (2000 for a fraction, or if a quarter of all components is asked for), the second for a
         fraction or where the spectrum ends early enough to be exhausted, else the third.
     n_landmarks : int or None, default=None
-        Rows that "landmarks" draws and pivots that "cholesky" may take; by default 2.25 times the number of
+        Rows that "landmarks" draws and pivots that "cholesky" may take; by default twice the number of
         components.
     basis : {"principal", "any"}, default="principal"
         "any" leaves out the rotation to the principal components where all are kept: other features with the
@@ -167,10 +167,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False), V)
 
     def left_out(self, X):
-        """Features of rows in the components that were found among the landmarks, but not kept."""
-        check_is_fitted(self)
+        """Features of (validated) rows in the components that were found among the landmarks, but not kept."""
         rest = self._expansion.rest
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.empty((X.shape[0], 0)) if rest is None else (self._kernel_rows(X) - self._expansion.centre) @ rest
 
     # -- fitting ----------------------------------------------------------------------------------------
@@ -212,7 +210,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n, rank = source.n_rows, source.rank_bound()
         truncation = self._truncation(n, rank, ALL_ROWS if self._need_not_rotate(source) else EXACT_ROWS)
         count = self.n_landmarks or OVERSAMPLING * (truncation.fixed or truncation.cap or DEFAULT_COMPONENTS)
-        count = min(int(count), n)
+        count = min(count, n)
         self.engine_ = self.engine
         drawn = None
         if self.engine in ("auto", "landmarks"):
