@@ -66,6 +66,34 @@ def test_same_scores_and_choice_as_grid_search(classes, scatter):
     assert model.best_estimator_.C == model.C_
 
 
+RESULTS = ("params", "mean_test_score")
+
+
+@pytest.mark.parametrize("n", [150, 1400])
+def test_kernel_search_equals_grid_search(n):
+    """Also where members outgrow the default number of components: a chessboard in two of four features."""
+    X = np.random.default_rng(0).uniform(-2, 2, size=(n, 4))
+    y = np.prod(np.sin(2 * X[:, :2]), axis=1) > 0
+    folds, grid = StratifiedKFold(4), {"C": [0.01, 10.0], "whitening": [0.0, 0.5]}
+    search = GridSearchCV(FSVM(kernel="rbf", gamma=1.0, tol=1e-7), grid, cv=folds).fit(X, y)
+    options = {"kernel": "rbf", "gamma": 1.0, "cv": folds, "cv_tol": 1e-7, "tol": 1e-7, "random_state": 0}
+    model = FSVMCV(Cs=grid["C"], whitening=grid["whitening"], combine="best", **options).fit(X, y)
+    theirs = {tuple(p.values()): s for p, s in zip(*map(search.cv_results_.get, RESULTS), strict=True)}
+    for p, score in zip(*map(model.cv_results_.get, RESULTS), strict=True):
+        assert score == pytest.approx(theirs[p["C"], p["whitening"]], abs=1e-12)
+    np.testing.assert_allclose(model.decision_function(X), search.decision_function(X), atol=1e-4)
+    # The average of both values of C at whitening 0, of which one may have grown.
+    average = FSVMCV(Cs=grid["C"], whitening=0.0, band=1e9, **options).fit(X, y)
+    members = [FSVM(C, kernel="rbf", gamma=1.0, whitening=0.0, tol=1e-7).fit(X, y) for C in grid["C"]]
+    values = [member.decision_function(X) for member in members]
+    expected = sum(value / np.sqrt(np.mean(value**2)) / 2 for value in values)
+    np.testing.assert_allclose(average.decision_function(X), expected, atol=1e-4)
+    if n == 1400:
+        sizes = [member.kernel_map_.n_components_ for member in members]
+        assert [part[0].n_components_ for part in average._parts] == sizes
+        assert sizes[0] < 200 < sizes[1]
+
+
 def test_any_scorer():
     X, y = load_breast_cancer(return_X_y=True)
     folds = StratifiedKFold(3)
@@ -235,14 +263,14 @@ def test_deterministic_and_weighted():
 def test_interrupt_keeps_what_was_scored(monkeypatch, kernel):
     X, y = overlapping()
     calls = iter([0, 1, 2])
-    original = Fold.score_family
+    original = Fold.score_fit
 
-    def interrupted(self, fit):
+    def interrupted(self, *args):
         if next(calls, None) is None:
             raise KeyboardInterrupt
-        return original(self, fit)
+        return original(self, *args)
 
-    monkeypatch.setattr(Fold, "score_family", interrupted)
+    monkeypatch.setattr(Fold, "score_fit", interrupted)
     monkeypatch.setattr(together, "BATCH", 0)  # one fold at a time, as large ones are solved
     model = FSVMCV(Cs=3, cv=4, whitening=0.0, kernel=kernel, random_state=0)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="on 3 of 4 splits"):

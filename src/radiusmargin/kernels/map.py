@@ -162,9 +162,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
     def transform_times(self, X, V):
-        """``transform(X) @ V`` without the features: the scores of linear models on them."""
-        check_is_fitted(self)
-        return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False), V)
+        """``transform(X) @ V`` for validated rows, without the features: the scores of linear models on them."""
+        return self._map(X, V)
 
     def left_out(self, X):
         """Features of (validated) rows in the components that were found among the landmarks, but not kept."""

@@ -80,7 +80,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
 
     def decision_function(self, X):
         """Signed distance-like scores: shape (n_samples,) for two classes, (n_samples, n_classes) for more."""
-        scores = self._scores(X) + self.intercept_
+        scores = linear_scores(getattr(self, "kernel_map_", None), self._validated(X), self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X):
@@ -204,16 +204,14 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
             n_components=self.n_components, whitening=getattr(self, "whitening", 0.0), random_state=self.random_state,
         )  # fmt: skip
 
-    def _features(self, X):
+    def _validated(self, X):
         check_is_fitted(self)
         accept = "csr" if self._accepts_sparse else False
-        X = validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
-        return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
+        return validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
 
-    def _scores(self, X):
-        if isinstance(getattr(self, "kernel_map_", None), KernelMap):
-            return self.kernel_map_.transform_times(X, self.coef_.T)
-        return self._features(X) @ self.coef_.T
+    def _features(self, X):
+        X = self._validated(X)
+        return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -324,6 +322,13 @@ def check_common(model):
     check_number("tol", model.tol, 0, low_allowed=False)
     if not isinstance(model.max_iter, Integral) or isinstance(model.max_iter, bool) or model.max_iter < 1:
         raise ValueError(f"max_iter must be a positive integer, got {model.max_iter!r}.")
+
+
+def linear_scores(kernel_map, X, coef):
+    """Scores of linear models on validated rows, or on their features, which a `KernelMap` need not form."""
+    if isinstance(kernel_map, KernelMap):
+        return kernel_map.transform_times(X, coef.T)
+    return np.asarray((X if kernel_map is None else kernel_map.transform(X)) @ coef.T)
 
 
 def as_dense(X):

@@ -165,7 +165,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     def _solve(self, X, columns, weight, y):
         self._warn_if_degenerate(*X.shape)
-        space = self._scatter_space(X, weight, y)
+        space = feature_scatter(getattr(self, "kernel_map_", None), X, y, weight, self.scatter)
         if len(space.eigenvalues) == 0:
             raise ValueError(NO_SPREAD)
         if self._is_plain and space.full_rank:
@@ -184,13 +184,6 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     @property
     def _is_euclidean(self):
         return self._is_plain and self.whitening == 0 and self.scatter == "total"
-
-    def _scatter_space(self, X, weight, y):
-        if self.scatter == "total" and isinstance(getattr(self, "kernel_map_", None), KernelMap):
-            values = self.kernel_map_.eigenvalues_
-            # Without them the basis is any, and the whitening zero: the power 0 of every scatter is the identity.
-            return uncorrelated_scatter(np.ones(X.shape[1]) if values is None else values, weight.sum())
-        return tempered_scatter(X, y, sample_weight=weight, kind=self.scatter, standardise=self._is_linear)
 
     def _warn_if_degenerate(self, n, d):
         """With all n - 1 components the whitened Gram matrix is I - 11'/n, whatever the kernel: nothing is learnt."""
@@ -297,6 +290,15 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         with np.errstate(divide="ignore", invalid="ignore"):
             excess = max(1.0, np.nanmax(alpha / weight))
         return coef.copy(), self.intercept_.copy(), alpha * (self.C / excess)
+
+
+def feature_scatter(kernel_map, X, y, weight, kind):
+    """Scatter of the data (without a map), or of features, which keep their units; that of kernel components is known."""
+    if kind == "total" and isinstance(kernel_map, KernelMap):
+        values, d = kernel_map.eigenvalues_, X.shape[1]
+        # Without them the basis is any, and the whitening zero: the power 0 of every scatter is the identity.
+        return uncorrelated_scatter(np.ones(d) if values is None else values[:d], weight.sum())
+    return tempered_scatter(X, y, sample_weight=weight, kind=kind, standardise=kernel_map is None)
 
 
 def _radius_and_margins(rows, result):

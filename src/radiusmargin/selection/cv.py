@@ -13,14 +13,15 @@ from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import with_callbacks
-from ..geometry import minimum_enclosing_ball, tempered_scatter
-from ..kernels import LeadingFeatures
-from ..models.base import MarginClassifier, as_dense, check_choice, check_number
+from ..geometry import minimum_enclosing_ball
+from ..kernels import KernelMap, LeadingFeatures
+from ..models.base import MarginClassifier, as_dense, check_choice, check_number, linear_scores
 from ..models.fsvm import FSVM
 from ..solvers.result import relative_gap
 from .criteria import radius_margin_bound, span_loo
 from .family import coordinates, fit_family, regularizer
-from .folds import Fold, feature_sets, listed, take
+from .features import feature_sets, listed
+from .folds import Fold, take
 from .grid import Member, Scores
 from .together import LinearFolds
 
@@ -205,28 +206,29 @@ class FSVMCV(MarginClassifier):
 
     def _score_split(self, X, codes, weight, train, test, Cs, etas, i, scores):
         inner = weight[train] * self._class_factors(codes[train], weight[train])[codes[train]]
-        for features in feature_sets(self):
-            rows, unseen, _ = self._fold_features(X, train, test, inner, features)
-            whole = Fold(self, rows, unseen, codes[train], inner, codes[test], weight[test])
-            for scatter, size in product(listed(self.scatter), features.sizes):
-                fold = whole.columns(size)
-                space = tempered_scatter(
-                    fold.rows, fold.codes, sample_weight=inner, kind=scatter, standardise=self._is_linear
-                )
-                key = {"scatter": scatter, "gamma": features.gamma, "n_components": features.name(size)}
-                fold.score(space, features.powers, Cs, etas, key, i, scores)
+        columns = train if isinstance(self.kernel, str) and self.kernel == "precomputed" else None
+        for shared in feature_sets(self):
+            whole = shared.fit(self, take(X, train, columns), inner)
+            unseen = take(X, test, columns)
+            for scatter, size in product(listed(self.scatter), shared.sizes):
+                served = [eta for eta in etas if shared.serves(scatter, eta)]
+                key = {"scatter": scatter, "gamma": shared.gamma, "n_components": shared.name(size)}
+                fold = Fold(self, whole.leading(size), unseen, codes[train], codes[test], weight[test])
+                fold.score(shared.powers, Cs, served, key, i, scores, shared.euclidean)
 
     def _score_without_refitting(self, X, codes, weight, Cs, scores):
-        columns, everything = self._label_columns(codes), np.arange(len(codes))
+        columns = self._label_columns(codes)
         inner = weight * self._class_factors(codes, weight)[codes]
-        for features in feature_sets(self):
-            rows, _, _ = self._fold_features(X, everything, everything[:1], inner, features)
-            for scatter, size in product(listed(self.scatter), features.sizes):
-                part = as_dense(rows)[:, :size]
-                space = tempered_scatter(part, codes, sample_weight=inner, kind=scatter, standardise=self._is_linear)
-                key = {"scatter": scatter, "gamma": features.gamma, "n_components": features.name(size)}
-                for p in features.powers:
-                    values = self._criterion_values(part, columns, inner, weight, space, p, Cs)
+        for shared in feature_sets(self):
+            whole = shared.fit(self, X, inner)
+            for scatter, size in product(listed(self.scatter), shared.sizes):
+                if not shared.serves(scatter, 0):
+                    continue
+                part = whole.leading(size)
+                space, rows = part.scatter(codes, scatter), as_dense(part.rows)
+                key = {"scatter": scatter, "gamma": shared.gamma, "n_components": shared.name(size)}
+                for p in shared.powers:
+                    values = self._criterion_values(rows, columns, inner, weight, space, p, Cs)
                     for C, value in zip(Cs, values, strict=True):
                         scores.set(Member(p, float(C), **key), 0, value)
 
@@ -293,49 +295,54 @@ class FSVMCV(MarginClassifier):
     def _refit_average(self, X, codes, weight, members):
         columns = self._label_columns(codes)
         self._parts, totals = [], np.zeros(3)
-        groups = {}
-        for m in members:
-            own_map = m.whitening if m.n_components is None else None  # the default size depends on the exponent
-            groups.setdefault((m.gamma, m.n_components, m.scatter, m.eta, own_map), []).append(m)
-        for (gamma, size, scatter, eta, power), group in groups.items():
-            kmap = None if self._is_linear else self._kernel_map(gamma, size, power)
-            rows = X if kmap is None else kmap.fit_transform(X, sample_weight=weight)
-            if eta > 0:
-                coef, intercept, values = self._refit_smoothed(rows, codes, weight, group)
-            else:
-                space = tempered_scatter(rows, codes, sample_weight=weight, kind=scatter, standardise=self._is_linear)
-                coef, intercept, values = self._refit_group(rows, columns, weight, space, group)
-            decision = np.asarray(rows @ coef.reshape(-1, coef.shape[-1]).T) + intercept.ravel()
-            squares = weight @ decision**2 / weight.sum()
-            sizes = np.sqrt(squares.reshape(len(group), -1).mean(axis=1)).clip(1e-300) * len(members)
-            part = np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)
-            self._parts.append((kmap, *part))
-            totals += values
+        for shared in feature_sets(self):
+            fitted = None
+            for scatter, size, eta in product(listed(self.scatter), shared.sizes, listed(self.eta)):
+                key = (scatter, shared.gamma, shared.name(size), eta)
+                group = [m for m in members if (m.scatter, m.gamma, m.n_components, m.eta) == key]
+                group = [m for m in group if m.whitening in shared.powers and shared.serves(scatter, eta)]
+                if not group:
+                    continue
+                fitted = fitted or shared.fit(self, X, weight)
+                refit = self._refit_smoothed if eta > 0 else self._refit_group
+                for features, coef, intercept, values in refit(fitted.leading(size), columns, codes, group, shared):
+                    self._add_part(features, coef, intercept, len(members))
+                    totals += values
         self.members_ = [m.params(self.best_params_) for m in members]
         self.objective_, self.n_iter_ = float(totals[0]), max(1, int(totals[2]))
         self.dual_objective_ = min(float(totals[1]), self.objective_)
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
         self._expose()
 
-    def _refit_group(self, rows, columns, weight, space, group):
-        """Members that share features and scatter, one compiled call per exponent."""
-        coefs, intercepts, totals = [], [], np.zeros(3)
-        for p in sorted({m.whitening for m in group}):
-            Cs = np.array([m.C for m in group if m.whitening == p])
-            fit = fit_family(
-                rows, columns, weight, space, [p], Cs, tol=self.tol, fit_intercept=self.fit_intercept,
-                max_iter=int(self.max_iter), n_jobs=self.n_jobs,
-            )  # fmt: skip
-            coefs.append(fit.coef[0])
-            intercepts.append(fit.intercept[0])
-            batch = fit.batch
-            totals += [batch.objective.sum(), batch.dual_objective.sum(), batch.n_iter.sum()]
-        return np.concatenate(coefs), np.concatenate(intercepts), totals
+    def _add_part(self, features, coef, intercept, n_members):
+        """Separators of some members, each divided by the size of its scores, as one of the sum."""
+        decision = np.asarray(features.rows @ coef.reshape(-1, coef.shape[-1]).T) + intercept.ravel()
+        squares = features.weight @ decision**2 / features.weight.sum()
+        sizes = np.sqrt(squares.reshape(len(coef), -1).mean(axis=1)).clip(1e-300) * n_members
+        coef, intercept = np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)
+        if isinstance(
+            features.mapping, KernelMap
+        ):  # which makes all its columns, also for those who use the leading ones
+            coef = np.pad(coef, ((0, 0), (0, features.mapping.n_components_ - coef.shape[1])))
+        self._parts.append((features.mapping, coef, intercept))
 
-    def _refit_smoothed(self, rows, codes, weight, group):
-        models = [self._plain_estimator(m).fit(rows, codes, sample_weight=weight) for m in group]
+    def _refit_group(self, features, columns, codes, group, shared):
+        """Members that share features and scatter, one compiled call per exponent."""
+        space = features.scatter(codes, group[0].scatter)
+        for p in sorted({m.whitening for m in group}):
+            parts = features.fit_family(
+                columns, space, [p], np.array([m.C for m in group if m.whitening == p]), euclidean=shared.euclidean,
+                tol=self.tol, fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), n_jobs=self.n_jobs,
+            )  # fmt: skip
+            for found, _, fit in parts:
+                batch = fit.batch
+                totals = np.array([batch.objective.sum(), batch.dual_objective.sum(), batch.n_iter.sum()])
+                yield found, fit.coef[0], fit.intercept[0], totals
+
+    def _refit_smoothed(self, features, columns, codes, group, shared):
+        models = [self._plain_estimator(m).fit(features.rows, codes, sample_weight=features.weight) for m in group]
         totals = np.array([[m.objective_, m.dual_objective_, m.n_iter_] for m in models]).sum(axis=0)
-        return np.stack([m.coef_ for m in models]), np.stack([m.intercept_ for m in models]), totals
+        yield features, np.stack([m.coef_ for m in models]), np.stack([m.intercept_ for m in models]), totals
 
     def _expose(self):
         if self._is_linear:
@@ -353,9 +360,7 @@ class FSVMCV(MarginClassifier):
             )
         check_is_fitted(self, "_parts")
         X = super()._features(X)
-        scores = sum(
-            np.asarray((X if kmap is None else kmap.transform(X)) @ coef.T) + b for kmap, coef, b in self._parts
-        )
+        scores = sum(linear_scores(kernel_map, X, coef) + b for kernel_map, coef, b in self._parts)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     # -- pieces
@@ -423,21 +428,6 @@ class FSVMCV(MarginClassifier):
             return np.array([1.0 / weight.mean()])
         low, high = max(1.0 / len(weight), 1e-4), 1e2 if self._is_linear else 1e3
         return np.geomspace(low, high, int(self.Cs)) / weight.mean()
-
-    def _kernel_map(self, gamma, n_components, whitening):
-        return FSVM(
-            kernel=self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, n_components=n_components,
-            random_state=self.random_state, whitening=1.0 if whitening is None else whitening,
-        )._make_kernel_map()  # fmt: skip
-
-    def _fold_features(self, X, train, test, weight, features):
-        """(training features, test features, map)."""
-        if self._is_linear:
-            return X[train], X[test], None
-        kmap = self._kernel_map(features.gamma, features.n_components, features.powers[0])
-        columns = train if isinstance(self.kernel, str) and self.kernel == "precomputed" else None
-        rows = kmap.fit_transform(take(X, train, columns), sample_weight=weight)
-        return rows, kmap.transform(take(X, test, columns)), kmap
 
     def _member_estimator(self, m):
         return FSVM(

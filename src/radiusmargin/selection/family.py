@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -24,6 +24,12 @@ class FamilyFit:
         values = np.asarray(X @ self.coef.reshape(-1, d).T) + self.intercept.reshape(-1)
         return values.T.reshape(P, C, K, -1).transpose(0, 1, 3, 2)
 
+    def at(self, chosen):
+        """The same for some of the Cs, by a mask."""
+        arrays = {f.name: getattr(self.batch, f.name) for f in fields(self.batch)}
+        batch = {name: a if a is None else a[chosen] if name == "Cs" else a[:, chosen] for name, a in arrays.items()}
+        return FamilyFit(self.coef[:, chosen], self.intercept[:, chosen], HingeBatch(**batch))
+
     def per_member(self, array):
         """An array (problem, C) of the batch, summed over the classes: shape (P, C)."""
         P, C, K, _ = self.coef.shape
@@ -32,7 +38,7 @@ class FamilyFit:
 
 def fit_family(
     X, columns, weights, space: TemperedScatter, whitening, Cs, *, tol, fit_intercept=True, max_iter=1000, n_jobs=1,
-    keep_alpha=False,
+    keep_alpha=False, gram=None,
 ):  # fmt: skip
     """Solve for every whitening exponent, class column and C on the rows X, in the range of the scatter."""
     if len(space.eigenvalues) == 0:
@@ -44,7 +50,7 @@ def fit_family(
     batch = _solve(
         rows, np.ascontiguousarray(columns), weights, np.asarray(Cs, dtype=float), B=B, problems=problems,
         subsets=[np.arange(X.shape[0])], keep_alpha=keep_alpha, fit_intercept=fit_intercept, tol=tol,
-        max_iter=max_iter, n_jobs=n_jobs,
+        max_iter=max_iter, n_jobs=n_jobs, gram=gram,
     )  # fmt: skip
     coef, intercept = batch.coef, batch.intercept
     if not space.full_rank:

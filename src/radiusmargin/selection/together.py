@@ -8,7 +8,8 @@ import numpy as np
 
 from ..solvers.hinge import _solve
 from .family import FamilyFit
-from .folds import Fold, listed
+from .features import listed
+from .folds import Fold
 from .grid import Member
 from .moments import FoldMoments
 
@@ -64,17 +65,15 @@ class LinearFolds:
         left, folds = folds[~trusted], folds[trusted]
         if len(folds):
             coef, intercept = self._fit(folds, factors, B, Cs)
-            values = [
-                self._fold(i).score_family(FamilyFit(coef[f], intercept[f], None)) for f, i in enumerate(folds.tolist())
-            ]
+            values = [self._score(i, FamilyFit(coef[f], intercept[f], None)) for f, i in enumerate(folds.tolist())]
             values = np.array(values)
             for (j, p), (k, C) in product(enumerate(self.powers), enumerate(Cs)):
                 scores.set(Member(p, float(C), scatter=scatter), folds, values[:, j, k])
         return set(left.tolist())
 
-    def _fold(self, i):
+    def _score(self, i, fit):
         test = self.splits[i][1]
-        return Fold(self.search, None, self.X[test], None, None, self.codes[test], self.weight[test])
+        return Fold(self.search, None, None, None, self.codes[test], self.weight[test]).score_fit(fit, self.X[test])
 
     def _fit(self, folds, factors, B, Cs):
         """Separators of shape (fold, power, C, class, feature), and their intercepts."""

@@ -1,0 +1,124 @@
+"""The features that members of a search share: the data themselves, or a kernel map fitted to the training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone
+
+from ..kernels import KernelMap
+from ..models.components import left_out_matters, map_all_features
+from ..models.fsvm import FSVM, feature_scatter
+from .family import fit_family
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """Features that several members share: one kernel map, from which `sizes` leading columns are taken.
+
+    The default number of components depends on the exponent, so that without a number every exponent has a map of its own;
+    at exponent 0 it also depends on whether only inner products matter (`euclidean`).
+    """
+
+    gamma: float | str | None
+    n_components: int | float | None
+    sizes: tuple
+    powers: tuple
+    euclidean: bool | None = None
+
+    def name(self, size):
+        """What a member with this many columns calls its n_components."""
+        return self.n_components if size is None else size
+
+    def serves(self, scatter, eta):
+        return self.euclidean in (None, scatter == "total" and eta == 0)
+
+    def fit(self, search, X, weight):
+        """`Features` of the training rows X."""
+        if search._is_linear:
+            return Features(X, weight, None, X)
+        mapping = FSVM(
+            kernel=search.kernel, gamma=self.gamma, degree=search.degree, coef0=search.coef0,
+            n_components=self.n_components, random_state=search.random_state, whitening=self.powers[0],
+        )._make_kernel_map()  # fmt: skip
+        if not isinstance(mapping, KernelMap):
+            return Features(X, weight, mapping, mapping.fit_transform(X))
+        if self.euclidean:
+            mapping.set_params(basis="any")
+        return Features(X, weight, mapping, mapping.fit_features(X, weight, keep_gram=bool(self.euclidean)))
+
+
+def feature_sets(search):
+    """All feature sets that the grids of a search ask for."""
+    powers = tuple(float(p) for p in listed(search.whitening))
+    if search._is_linear:
+        return [FeatureSet(None, None, (None,), powers)]
+    numbers = [m for m in listed(search.n_components) if isinstance(m, Integral)]
+    sets = []
+    for gamma in listed(search.gamma):
+        if numbers:
+            sets.append(FeatureSet(gamma, max(numbers), tuple(sorted(int(m) for m in numbers)), powers))
+        for m in listed(search.n_components):
+            if m is None:
+                sets += [FeatureSet(gamma, None, (None,), (p,), kind) for p in powers for kind in _kinds(search, p)]
+            elif not isinstance(m, Integral):
+                sets.append(FeatureSet(gamma, m, (None,), powers))
+    return sets
+
+
+def _kinds(search, p):
+    if p > 0 or hasattr(search.kernel, "fit_transform"):
+        return [None]
+    forms = [(scatter, eta) for scatter in listed(search.scatter) for eta in listed(search.eta)]
+    return sorted({form[0] == "total" and form[1] == 0 for form in forms})
+
+
+class Features:
+    """Features `rows` of the training rows X, the map that made them, and the members of the family on them."""
+
+    def __init__(self, X, weight, mapping, rows):
+        self.X, self.weight, self.mapping, self.rows = X, weight, mapping, rows
+        self.gram = None if mapping is None else mapping.__dict__.pop("gram_", None)
+
+    def of(self, X):
+        """Features of other rows."""
+        return X if self.mapping is None else self.mapping.transform(X)
+
+    def leading(self, size):
+        """The same with the leading columns only; its map makes more of them."""
+        return self if size is None else Features(self.X, self.weight, self.mapping, self.rows[:, :size])
+
+    def scatter(self, codes, kind):
+        return feature_scatter(self.mapping, self.rows, codes, self.weight, kind)
+
+    def fit_family(self, columns, space, powers, Cs, *, euclidean=False, **options):
+        """[(features, numbers of Cs, FamilyFit)]: one entry, or two where some members need all components of a kernel.
+
+        Which do is decided for every member as `FSVM` decides it.
+        """
+        fit = fit_family(
+            self.rows, columns, self.weight, space, powers, Cs, gram=self.gram, keep_alpha=bool(euclidean), **options
+        )
+        numbers = np.arange(len(Cs))
+        if not euclidean:
+            return [(self, numbers, fit)]
+        small = np.array([not left_out_matters(self.mapping, self.X, columns, fit.batch.alpha[:, j]) for j in numbers])
+        parts = [(self, numbers[small], fit.at(small))] if small.any() else []
+        if not small.all():
+            mapping = clone(self.mapping)
+            all_of_it = Features(self.X, self.weight, mapping, map_all_features(mapping, self.X, self.weight))
+            space = all_of_it.scatter(None, "total")
+            parts += [
+                (features, numbers[~small], found)
+                for features, _, found in all_of_it.fit_family(
+                    columns, space, powers, np.asarray(Cs)[~small], **options
+                )
+            ]
+        return parts
+
+
+def listed(value):
+    """A list from a list or a single value."""
+    return [value] if value is None or isinstance(value, (str, Real)) else list(value)
