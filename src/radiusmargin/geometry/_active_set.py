@@ -13,7 +13,7 @@ of the radius.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
+from scipy.linalg.lapack import dgeqrf, dtrtrs
 
 _RANK_TOL = 1e-12  # relative height above the flat of the others at which a point counts as lying in it
 _ZERO_WEIGHT = 4.0 * np.finfo(float).eps  # a weight that moves the centre by no more than rounding does
@@ -81,7 +81,7 @@ def _ascent(A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, float]:
     edges = A[1:] - A[0]
     # With edges' = QR the centre a_0 + edges' lambda is equidistant iff R'R lambda = |edges|^2 / 2. Taking R
     # from the edges and not from their Gram matrix keeps the precision that a flat simplex would lose.
-    R = np.linalg.qr(edges.T, mode="r")
+    R = np.triu(dgeqrf(edges.T)[0][: len(edges)])
     heights = np.abs(np.diag(R))
     flat = np.flatnonzero(heights <= _RANK_TOL * np.abs(R).max(initial=0.0))
     first = flat[0] if flat.size else heights.size

@@ -117,12 +117,13 @@ def _core_set_ball(Z, tol: float, max_iter: int):
     while n_iter < max_iter and not stalled:
         n_iter += 1
         squared = _squared_distances(Z, squares, center)
+        squared[support] = 0.0
         outside = np.flatnonzero(squared > value / (1.0 - 0.5 * tol) ** 2)
         if outside.size > n_new:
             outside = outside[np.argpartition(squared[outside], -n_new)[-n_new:]]
-        core = np.concatenate([support, np.setdiff1d(outside, support)])
-        if core.size == support.size:
+        if outside.size == 0:
             break
+        core = np.concatenate([support, outside])
         active, beta = solve_small_ball(Z[core], np.arange(support.size), beta, 0.25 * tol)
         support = core[active]
         center, new_value = centred_value(Z[support], beta)

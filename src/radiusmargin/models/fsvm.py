@@ -256,9 +256,10 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             centred=centred,
         )
         self._remember(np.concatenate([r.alpha for r in results]))
-        L = metric_root(np.mean([r.M for r in results], axis=0))
+        roots = [metric_root(r.M) for r in results]
+        L = roots[0] if len(results) == 1 else metric_root(np.mean([r.M for r in results], axis=0))
         self.components_ = (L if space.full_rank else L @ space.eigenvectors.T) * space.inverse_scale
-        measures = [_radius_and_margins(rows, r) for r in results]
+        measures = [_radius_and_margins(rows, root, r.coef) for root, r in zip(roots, results, strict=True)]
         self.radius_ = np.concatenate([np.full(len(margins), radius) for radius, margins in measures])
         self.margin_ = np.concatenate([margins for _, margins in measures])
         self._set_history(results)
@@ -301,11 +302,8 @@ def feature_scatter(kernel_map, X, y, weight, kind):
     return tempered_scatter(X, y, sample_weight=weight, kind=kind, standardise=kernel_map is None)
 
 
-def _radius_and_margins(rows, result):
-    """Radius of the data and margins of the columns in the metric of one result."""
-    L = metric_root(result.M)
-    Z = as_dense(rows) @ L.T
-    v = np.linalg.lstsq(L.T, result.coef.T, rcond=None)[0]
-    lengths = np.linalg.norm(v, axis=0)
+def _radius_and_margins(rows, L, coef):
+    """Radius of the data and margins of the separators in the metric M = L'L."""
+    v = np.linalg.lstsq(L.T, coef.T, rcond=None)[0]
     with np.errstate(divide="ignore"):
-        return minimum_enclosing_ball(Z).radius, 1.0 / lengths
+        return minimum_enclosing_ball(as_dense(rows) @ L.T).radius, 1.0 / np.linalg.norm(v, axis=0)

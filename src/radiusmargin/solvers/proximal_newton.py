@@ -24,13 +24,15 @@ def solve_proximal_newton(problem, state):
             return True
         W, b, objective = state.W.copy(), state.b.copy(), state.history[-1]["objective"]
         state.take(ONLY, problem.hinge(ONLY, *_quadratic_model(problem, W), state.start(ONLY), inner_tol))
-        if not _descend(problem, state, W, b, objective):
+        state.certify()
+        if not _descends(problem, state, W, b, objective):
             break
-        gap = state.certify()
+        gap = state.history[-1]["gap"]
         inner_tol = max(0.3 * inner_tol, 1e-12)  # the next round is there because this one was not enough
-    if gap > problem.tol:
-        state.W, state.b = start
-    return gap <= problem.tol
+    if gap <= problem.tol:
+        return True
+    state.W, state.b = start
+    return False
 
 
 def _quadratic_model(problem, W):
@@ -42,12 +44,14 @@ def _quadratic_model(problem, W):
     return H, np.append(q, problem.penalty.value(point.value) - w @ gradient + w @ H @ w / 2)[None]
 
 
-def _descend(problem, state, W, b, objective):
-    """Shorten the step from (W, b) to that of `state` until the objective falls; False where it heads for the kink."""
-    dW, db = state.W - W, state.b - b
-    for k in range(HALVINGS + 1):
-        state.W, state.b = W + 0.5**k * dW, b + 0.5**k * db
-        reached = problem.objective(state.W, state.b)
-        if reached <= objective * (1 + 1e-12):
-            return problem.norm.eta > 0.0 or reached < problem.objective(np.zeros_like(W), state.b)
-    return False
+def _descends(problem, state, W, b, objective):
+    """Shorten the step from (W, b) until the objective falls below `objective`; False where it heads for the kink."""
+    for _ in range(HALVINGS):
+        if state.history[-1]["objective"] <= objective * (1 + 1e-12):
+            break
+        state.W, state.b = (state.W + W) / 2, (state.b + b) / 2
+        state.history.pop()
+        state.certify()
+    reached = state.history[-1]["objective"]
+    at_kink = problem.norm.eta == 0.0 and reached >= problem.objective(np.zeros_like(W), state.b)
+    return reached <= objective * (1 + 1e-12) and not at_kink
