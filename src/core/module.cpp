@@ -219,7 +219,11 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
                      bool keep_alpha, bool intercept, double tol, int max_iter, int newton_budget,
                      bool sifting, int n_threads, std::optional<Labels> gram) {
     Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
-    if (gram) data.gram = gram->data();
+    if (gram) {
+        if (static_cast<Index>(gram->shape(0)) != data.n || static_cast<Index>(gram->shape(1)) != data.n)
+            throw nb::value_error("gram must hold the inner products of all rows");
+        data.gram = gram->data();
+    }
     const std::size_t P = label_of.shape(0), K = data.n_Cs, d = data.d, n = data.n;
     auto coef = make_array<double>({P, K, d});
     auto intercepts = make_array<double>({P, K}), objective = make_array<double>({P, K}),

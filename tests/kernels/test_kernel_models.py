@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.model_selection import cross_val_score
@@ -187,6 +187,43 @@ def test_what_was_chosen_or_is_not_euclidean_does_not_grow(options):
     model = FSVM(10.0, kernel="rbf", gamma=1.0, tol=1e-3, **options).fit(X, y)
     assert model.kernel_map_.n_components_ <= 240
     assert model.kernel_map_.eigenvalues_ is not None
+
+
+class Stubborn(TransformerMixin, BaseEstimator):
+    """A transformer of the user's with an attribute that the map of ours has too."""
+
+    def fit(self, X, y=None):
+        self.gram_ = np.eye(3)
+        return self
+
+    def transform(self, X):
+        return np.tanh(X @ np.ones((X.shape[1], 110)) + np.arange(110)) + self.gram_.sum()
+
+
+def test_a_transformer_keeps_its_attributes():
+    X, y, new, _ = task()
+    model = FSVM(whitening=0.0, kernel=Stubborn()).fit(X, y)
+    assert model.kernel_map_.gram_.shape == (3, 3)
+    assert np.isfinite(model.decision_function(new)).all()
+
+
+@pytest.mark.parametrize("model", [FSVM(whitening=0.0), SVM()], ids=["FSVM", "SVM"])
+def test_degenerate_kernels_are_refused(model):
+    X, y, _, _ = task()
+    with pytest.raises(ValueError, match="does not vary"):
+        clone(model).set_params(kernel="rbf").fit(np.ones_like(X), y)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="not finite"):
+        clone(model).set_params(kernel="poly", degree=5, gamma=1.0).fit(X * 1e70, y)
+
+
+def test_an_indefinite_kernel_keeps_its_positive_part_on_both_sides_of_the_exact_engine():
+    X, y, _, _ = task(600)
+    K = np.tanh(0.1 * X @ X.T - 1.0)
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        scores = [
+            FSVM(kernel="precomputed", whitening=0.0).fit(K[:n, :n], y[:n]).score(K[:n, :n], y[:n]) for n in (500, 501)
+        ]
+    assert scores[1] > scores[0] - 0.05
 
 
 def test_the_default_number_of_components_follows_the_whitening():

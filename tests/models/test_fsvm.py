@@ -258,6 +258,39 @@ def test_warm_start_takes_fewer_steps(params):
     assert "_alpha" not in FSVM().fit(X, y).__dict__
 
 
+@pytest.mark.parametrize("params", [{"eta": 1e-3}, {"rho": 0.01}, {"coupling": "shared"}], ids=str)
+@pytest.mark.parametrize("change", ["labels", "intercept on", "intercept off"])
+def test_warm_start_survives_a_change_of_the_problem(change, params):
+    """Multipliers of another problem need not be feasible: the certificate must not count on them."""
+    X, y = correlated(90, 4, classes=3)
+    other = np.random.default_rng(0).permutation(y)
+    model = FSVM(C=0.05, warm_start=True, fit_intercept=change != "intercept on", **params)
+    model.fit(X, other if change == "labels" else y)
+    warm = model.set_params(fit_intercept=change != "intercept off").fit(X, y)
+    cold = FSVM(C=0.05, fit_intercept=change != "intercept off", **params).fit(X, y)
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-6)
+    assert warm.dual_objective_ <= cold.objective_
+    assert change != "intercept off" or not warm.intercept_.any()
+
+
+def test_tiny_C_with_a_penalty_converges_to_zero():
+    """The intercept's curvature must not drown in that of the metric."""
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 3 == 0
+    model = FSVM(C=1e-6, rho=1.0, tol=1e-9).fit(X, y)
+    assert model.dual_gap_ <= 1e-9
+    assert np.all(model.coef_ == 0)
+
+
+def test_sparse_rows_in_any_order():
+    X, y = correlated(80, 5)
+    rows = sparse.csr_array(np.where(np.abs(X) < 0.3, 0.0, X))[:, [3, 1, 4, 0, 2]]
+    assert not rows.has_sorted_indices
+    model = FSVM().fit(rows, y)
+    assert model.dual_gap_ <= 1e-6
+    assert not rows.has_sorted_indices  # left as it was
+    np.testing.assert_allclose(model.coef_, FSVM().fit(rows.toarray(), y).coef_, rtol=1e-2, atol=1e-4)
+
+
 def test_pickle_and_plain_attributes():
     X, y = correlated()
     model = FSVM(eta=0.1).fit(X, y)

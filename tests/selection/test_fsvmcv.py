@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV
@@ -92,6 +93,31 @@ def test_kernel_search_equals_grid_search(n):
         sizes = [member.kernel_map_.n_components_ for member in members]
         assert [part[0].n_components_ for part in average._parts] == sizes
         assert sizes[0] < 200 < sizes[1]
+
+
+def test_weights_reach_a_transformer():
+    X, y = overlapping()
+    weight = np.random.default_rng(0).random(len(y)) ** 4
+    one = FSVM(0.5, whitening=0.0, kernel=StandardScaler(), tol=1e-9).fit(X, y, weight)
+    search = FSVMCV(Cs=[0.5], whitening=0.0, kernel=StandardScaler(), tol=1e-9).fit(X, y, weight)
+    assert search.objective_ == pytest.approx(one.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_splits_may_count_from_the_end(kernel):
+    X, y = overlapping()
+    n = len(y)
+    fits = [
+        FSVMCV(Cs=2, kernel=kernel, random_state=0, cv=[(np.arange(n - 20), test)]).fit(X, y)
+        for test in (np.arange(-20, 0), np.arange(n - 20, n))
+    ]
+    np.testing.assert_array_equal(fits[0].scores_, fits[1].scores_)
+
+
+def test_an_overflow_is_named():
+    X, y = overlapping()
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="must be finite"):
+        FSVMCV(Cs=2, whitening=(0.0, 1.0)).fit(X * 1e300, y)
 
 
 def test_any_scorer():

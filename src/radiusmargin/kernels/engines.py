@@ -169,12 +169,17 @@ def unrotated(source, weight, truncation, max_rank):
     L = factor[pivots]
     mean = weight @ factor / weight.sum()
     factor -= mean
-    spectrum = float(weight @ np.einsum("ij,ij->i", factor, factor))
+    squares = np.einsum("ij,ij->i", factor, factor)
+    spectrum = float(weight @ squares)
+    if squares.max() <= 10 * len(factor) * _EPS * (mean @ mean):
+        factor = factor[:, :0]  # nothing but the rounding of a constant
     return Expansion(pivots, L @ mean, L, None, factor, missing, spectrum, negative, triangular=True, gram=K)
 
 
 def _dense_cholesky(K, weight, tolerance):
     """`pivoted_cholesky` by LAPACK, where the whole matrix fits and most of its rows are pivots."""
+    if not np.isfinite(K).all():
+        raise ValueError("the kernel matrix is not finite: scale the features, or choose another gamma.")
     diagonal = K.diagonal()
     spread = weight @ diagonal - weight @ (K @ weight) / weight.sum()
     smallest = max(tolerance * spread / weight.sum(), 10 * len(K) * _EPS * max(diagonal.max(), 0.0))

@@ -322,7 +322,7 @@ def _ends_early(W):
     W = W + JITTER * np.trace(W) / len(W) * np.eye(len(W))  # equal rows are no sign of an early end
     try:
         pivots = np.linalg.cholesky(W).diagonal() ** 2
-    except np.linalg.LinAlgError:  # not positive semi-definite
-        return True
+    except np.linalg.LinAlgError:  # not positive semi-definite: pivots stop at the first negative block
+        return False
     half = len(W) // 2
     return bool(pivots[half:].sum() <= LOW_RANK * np.trace(W[half:, half:]))

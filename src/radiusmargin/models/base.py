@@ -74,8 +74,8 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         finally:
             del self._callback_context
             self.__dict__.pop("_multipliers", None)
-            if hasattr(self, "kernel_map_"):
-                self.kernel_map_.__dict__.pop("gram_", None)
+            if self._may_grow:
+                del self.kernel_map_.gram_
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
 
     def decision_function(self, X):
@@ -140,6 +140,9 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
     def _check_training_data(self, X, y, sample_weight):
         accept = "csr" if self._accepts_sparse else False
         X, y = validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         if y.dtype.kind not in "iub":  # integers are classes; asking costs as much as a small fit
             check_classification_targets(y)
         weight = check_weights(sample_weight, len(y))

@@ -74,8 +74,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     gamma, degree, coef0, n_components
         Parameters of the kernel map. With a kernel the number of components is a real parameter at a whitening near 1:
         if all are kept, every labelling is fitted exactly, whatever the kernel, and a warning says so. At whitening 0
-        the default keeps all components up to 1000 rows, and above where the labels turn out to need more than
-        the default of `KernelMap` (up to ``9e6 / n_samples``): the model is then that of `SVC`.
+        the default keeps all components up to 1000 rows (500 of a precomputed or callable kernel), and above where the
+        labels turn out to need more than the default of `KernelMap` (up to ``9e6 / n_samples``): the model is then that of `SVC`.
     solver : {"exact", "alternating", "projected-gradient"}, default="exact"
         "alternating" takes turns between M in closed form and the separator; "projected-gradient" is Algorithm 1 of the
         paper, which stops short of the optimum: `dual_gap_` says by how much.
@@ -204,7 +204,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         coef, intercept, alpha = self._start(K, *X.shape, weight) or (None, None, None)
         theta = coef if coef is None or not self.fit_intercept else np.column_stack([coef, intercept])
         B = None if T.ndim == 1 and np.all(space.total == T) else T[None] / space.total
-        gram = None if self._is_linear else getattr(self.kernel_map_, "gram_", None)
+        mapping = getattr(self, "kernel_map_", None)
+        gram = mapping.gram_ if self._may_grow and isinstance(mapping, KernelMap) else None
         batch = solve_hinge(
             X, columns, weight, np.array([float(self.C)]), B=B, gram=gram,
             problems=np.array([[0, k, 0] for k in range(K)]), start=(theta, alpha),

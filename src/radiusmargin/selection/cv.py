@@ -411,7 +411,7 @@ class FSVMCV(MarginClassifier):
         place[kept], labels[kept] = np.arange(len(kept)), codes
         splits = []
         for i, pair in enumerate(check_cv(self.cv, labels, classifier=True).split(labels, labels, groups)):
-            pair = [np.flatnonzero(part) if np.asarray(part).dtype == bool else np.asarray(part) for part in pair]
+            pair = [np.arange(n_rows)[np.asarray(part)] for part in pair]  # masks and negative numbers too
             train, test = pair if len(kept) == n_rows else (place[part][place[part] >= 0] for part in pair)
             absent = np.bincount(codes[train], minlength=len(self.classes_)) == 0
             if absent.any():

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from ..kernels import KernelMap
 from ..models.components import left_out_matters, map_all_features
@@ -44,7 +45,8 @@ class FeatureSet:
             n_components=self.n_components, random_state=search.random_state, whitening=self.powers[0],
         )._make_kernel_map()  # fmt: skip
         if not isinstance(mapping, KernelMap):
-            return Features(X, weight, mapping, mapping.fit_transform(X))
+            extra = {"sample_weight": weight} if has_fit_parameter(mapping, "sample_weight") else {}
+            return Features(X, weight, mapping, mapping.fit_transform(X, **extra))
         if self.euclidean:
             mapping.set_params(basis="any")
         return Features(X, weight, mapping, mapping.fit_features(X, weight, keep_gram=bool(self.euclidean)))
@@ -80,7 +82,7 @@ class Features:
 
     def __init__(self, X, weight, mapping, rows):
         self.X, self.weight, self.mapping, self.rows = X, weight, mapping, rows
-        self.gram = None if mapping is None else mapping.__dict__.pop("gram_", None)
+        self.gram = mapping.__dict__.pop("gram_", None) if isinstance(mapping, KernelMap) else None
 
     def of(self, X):
         """Features of other rows."""

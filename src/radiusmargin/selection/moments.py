@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from ..geometry._validation import check_finite
+
 TRUSTED = 1e-8  # relative size of eigenvalues below which what subtraction leaves may be rounding
 
 
@@ -66,6 +68,7 @@ class FoldMoments:
             return variance[None], trusted
         scale = np.sqrt(variance)
         R = chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None])
+        check_finite(R, "the scatter of X")
         values, vectors = np.linalg.eigh(R)
         trusted &= values[:, 0] > TRUSTED * values[:, -1]
         values = np.maximum(values, TRUSTED)

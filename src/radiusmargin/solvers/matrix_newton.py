@@ -166,7 +166,7 @@ class _MatrixNewton:
     def _finish(self, point):
         """Whether the gap is reached; without smoothing the low-rank neighbour is preferred where it is as good."""
         state, problem = self.state, self.problem
-        state.alpha = self._balanced(point.ca)
+        state.alpha = problem.balanced(point.ca)
         gap = state.certify()
         if problem.norm.eta > 0.0:
             return gap <= problem.tol
@@ -196,16 +196,6 @@ class _MatrixNewton:
             a=a, ca=ca, Y=Y, gradient=gradient, shift=shift, objective=psi + loss,
             residual=max(unsolved, 0.0) + np.abs(shift).sum(), complementarity=complementarity,
         )  # fmt: skip
-
-    def _balanced(self, alpha):
-        """y'alpha = 0 in every column, by shrinking the class that carries too much."""
-        if not self.problem.fit_intercept:
-            return alpha
-        up = np.where(self.signs > 0, alpha, 0.0).sum(axis=1)
-        down = alpha.sum(axis=1) - up
-        least = np.minimum(up, down)
-        factors = [np.where(total > 0, least / np.where(total > 0, total, 1.0), 0.0)[:, None] for total in (up, down)]
-        return alpha * np.where(self.signs > 0, *factors)
 
     def _step(self, point):
         state, size = self.state, self.K * self.d
@@ -247,6 +237,7 @@ class _MatrixNewton:
             if self.problem.fit_intercept:
                 H[b, own] = np.asarray(scaled.sum(axis=0)).ravel()
                 H[b, b] = weights.sum() + 1e-9 * self.c[k].sum()
-        # Directions in which neither term curves keep a little of the scatter.
-        H[np.diag_indices_from(H)] += 1e-10 * np.trace(H) / len(H)
+        # Directions in which neither term curves keep a little; the intercepts, of other units, have had theirs.
+        W = np.arange(size)
+        H[W, W] += 1e-10 * np.mean(H[W, W])
         return H

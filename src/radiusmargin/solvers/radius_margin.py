@@ -18,6 +18,8 @@ from .metric_norm import Constrained, MetricNorm, Penalised
 from .proximal_newton import solve_proximal_newton
 from .result import Result, relative_gap
 
+ROUGH = 1e-3
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RadiusMarginResult(Result):
@@ -34,7 +36,7 @@ class RadiusMarginProblem:
     """The validated data of a problem: rows X, labels Y (K, n), loss weights, and what M is measured by.
 
     `penalty` is the form (constrained or penalised), `norm` the function N. X may be sparse. `start` is a solution to
-    begin from, as (coef, intercept, alpha) with a feasible alpha.
+    begin from, as (coef, intercept, alpha) with alpha in its box.
     """
 
     X: np.ndarray
@@ -70,6 +72,16 @@ class RadiusMarginProblem:
         G = self.X.T @ (self.Y * alpha).T
         value, scale = self.norm.dual_value(self.penalty, alpha.sum(), G, N)
         return value, scale * alpha
+
+    def balanced(self, alpha):
+        """y'alpha = 0 in every column, by shrinking the class that carries too much."""
+        if not self.fit_intercept:
+            return alpha
+        up = np.where(self.Y > 0, alpha, 0.0).sum(axis=1)
+        down = alpha.sum(axis=1) - up
+        least = np.minimum(up, down)
+        factors = [np.where(total > 0, least / np.where(total > 0, total, 1.0), 0.0)[:, None] for total in (up, down)]
+        return alpha * np.where(self.Y > 0, *factors)
 
     def hinge(self, columns, B, linear, start, tol):
         """Solve the hinge problems of some columns for one regulariser, warm-started."""
@@ -137,12 +149,13 @@ def initial_state(problem):
     columns, start = np.arange(K), (None, None)
     if problem.start is not None:
         coef, intercept, alpha = problem.start
-        state.W, state.b, state.alpha = coef.T.copy(), intercept.copy(), alpha.copy()
+        state.W, state.alpha = coef.T.copy(), problem.balanced(alpha)  # labels may be others than it was found for
+        state.b = intercept.copy() if problem.fit_intercept else np.zeros(K)
         if not problem.is_plain:
             return state
         start = state.start(columns)
     kappa = problem.penalty.kappa if isinstance(problem.penalty, Constrained) else problem.weights.sum()
-    tol = max(0.1 * problem.tol, 1e-10)
+    tol = max(0.1 * problem.tol, 1e-10) if K == 1 else ROUGH  # only the start of matrix Newton steps
     state.take(columns, problem.hinge(columns, problem.norm.T / kappa, None, start, tol))
     return state
 
