@@ -50,6 +50,39 @@ double slope_root(const Slope& slope_at, double at_zero) {
     return t;
 }
 
+// What the method has to say of a point: the objective, and the two parts of its gap.
+struct Split {
+    double objective, residual, complementarity;
+};
+
+// The outer loop of a method with a reference, a penalty and multipliers: inner problems until the gap is certified.
+template <class Method>
+void run_augmented_lagrangian(Method& method, const Options& options, int max_iter, Solution& best) {
+    using namespace newton_constants;
+    double target = options.tol;
+    for (int iteration = 0; iteration < max_iter;) {
+        method.refresh();
+        for (bool first = true;; first = false) {
+            const Split gap = method.evaluate();
+            const double scale = std::abs(gap.objective);  // a reduced problem's may be negative
+            if (gap.residual + gap.complementarity <= target * scale) {
+                method.offer(best);
+                if (best.gap() <= options.tol) return;
+                target *= 0.3;
+            }
+            if (!first && gap.residual <= kResidualShare * std::max(gap.complementarity, 0.1 * target * scale)) break;
+            if (iteration == max_iter) break;
+            if (options.poll) options.poll();
+            if (!method.step()) return method.offer(best);
+            ++iteration, ++best.n_iter;
+        }
+        if (method.s_ >= kLargestPenalty) break;
+        method.reference_ = method.a_;
+        method.s_ *= kGrowth;
+    }
+    method.offer(best);
+}
+
 template <class Rows>
 class Newton {
   public:
@@ -65,38 +98,17 @@ class Newton {
 
     // Runs from (theta, reference multipliers a0) and leaves the best certified pair in `best`, which holds that of zero.
     void run(const Vector& theta, Vector reference, double penalty, int max_iter, Solution& best) {
-        using namespace newton_constants;
         reference_ = std::move(reference), s_ = penalty;
         start(theta, best.objective);
-        double target = options_.tol;
-        for (int iteration = 0; iteration < max_iter;) {
-            for (bool first = true;; first = false) {
-                const Split gap = evaluate();
-                const double scale = std::abs(gap.objective);  // a reduced problem's may be negative
-                if (gap.residual + gap.complementarity <= target * scale) {
-                    certify(problem_, theta_, ca_, best);
-                    if (best.gap() <= options_.tol) return;
-                    target *= 0.3;
-                }
-                if (!first && gap.residual <= kResidualShare * std::max(gap.complementarity, 0.1 * target * scale))
-                    break;
-                if (iteration == max_iter) break;
-                if (options_.poll) options_.poll();
-                if (!newton_step()) return certify(problem_, theta_, ca_, best), void();
-                ++iteration, ++best.n_iter;
-            }
-            if (s_ >= kLargestPenalty) break;
-            reference_ = a_;
-            s_ *= kGrowth;
-        }
-        certify(problem_, theta_, ca_, best);
+        run_augmented_lagrangian(*this, options_, max_iter, best);
     }
 
   private:
+    friend void run_augmented_lagrangian<>(Newton&, const Options&, int, Solution&);
     static constexpr bool kFewFeatures = std::is_same_v<Rows, Columns>;
-    struct Split {
-        double objective, residual, complementarity;
-    };
+
+    void refresh() const {}
+    void offer(Solution& best) const { certify(problem_, theta_, ca_, best); }
 
     // From theta, unless there is none or zero is better.
     void start(const Vector& theta, double at_zero) {
@@ -128,7 +140,7 @@ class Newton {
         return {objective, residual, sums.complementarity};
     }
 
-    bool newton_step() {
+    bool step() {
         if (!newton_direction()) return false;
         for (Index k = 0; k < D_; ++k) Bstep_[k] = -step_[k];
         problem_.A.times(Bstep_.data(), dz_.data());

@@ -30,39 +30,14 @@ class RowNewton {
 
     // Runs from the multipliers of a start (its w is theirs, up to a factor) and leaves the best certified pair in `best`.
     void run(const Solution& start, Vector reference, double penalty, int max_iter, Solution& best) {
-        using namespace newton_constants;
         reference_ = std::move(reference), s_ = penalty;
         if (!start.alpha.empty()) begin_at(start);
-        double target = options_.tol;
         update_margins();
-        for (int iteration = 0; iteration < max_iter;) {
-            refresh();
-            for (bool first = true;; first = false) {
-                const Split gap = evaluate();
-                const double scale = std::abs(gap.objective);
-                if (gap.residual + gap.complementarity <= target * scale) {
-                    offer(best);
-                    if (best.gap() <= options_.tol) return;
-                    target *= 0.3;
-                }
-                if (!first && gap.residual <= kResidualShare * std::max(gap.complementarity, 0.1 * target * scale))
-                    break;
-                if (iteration == max_iter) break;
-                if (options_.poll) options_.poll();
-                if (!step()) return offer(best);
-                ++iteration, ++best.n_iter;
-            }
-            if (s_ >= kLargestPenalty) break;
-            reference_ = a_;
-            s_ *= kGrowth;
-        }
-        offer(best);
+        run_augmented_lagrangian(*this, options_, max_iter, best);
     }
 
   private:
-    struct Split {
-        double objective, residual, complementarity;
-    };
+    friend void run_augmented_lagrangian<>(RowNewton&, const Options&, int, Solution&);
 
     const double* column(Index i) const { return G_.data() + i * n_; }
     void multiply(const Vector& x, Vector& out) const {
