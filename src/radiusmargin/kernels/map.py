@@ -18,7 +18,7 @@ from .functions import KernelFunction, resolve_gamma
 from .source import FunctionSource, MatrixSource
 
 EXACT_ROWS = 500  # up to here the eigendecomposition takes some tens of milliseconds
-ALL_ROWS = 1000  # and up to here a Cholesky factor does
+ALL_ROWS = 1500  # and up to here a Cholesky factor a tenth of a second; below, `components` cannot tell what is needed
 EXACT_FRACTION_ROWS = 2000  # and up to here it is worth its price where a fraction of the spectrum is asked for
 DEFAULT_COMPONENTS = 72  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
 DEFAULT_BUDGET = 144_000  # entries of the features that the default may have where that allows more components
@@ -68,7 +68,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     basis : {"principal", "any"}, default="principal"
         "any" leaves out the rotation to the principal components where all are kept: other features with the
         same inner products, found much faster. For models that do not depend on the basis. The default then
-        keeps all components of a kernel that is positive semi-definite up to 1000 rows.
+        keeps all components of a kernel that is positive semi-definite up to 1500 rows.
     tol : float, default=1e-10
         Share of the spectrum that the default may drop at whitening 0.
     whitening : float in [0, 1], default=0.0
