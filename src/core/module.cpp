@@ -212,10 +212,12 @@ Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers>
 }
 
 // Problem p takes rows[starts[p]:starts[p+1]] (all rows if `rows` is None), label row label_of[p] and matrix
-// regularizer_of[p]; row p of `linear` holds its q and constant. Every output has a first axis over problems and a second over Cs.
+// regularizer_of[p]; row p of `linear` holds its q and constant. Every output has a first axis over problems and a
+// second over Cs.
 nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::optional<Indices> rows,
                      std::optional<Indices> starts, Indices label_of, std::optional<Regularizers> B,
-                     Indices regularizer_of, std::optional<Labels> linear, std::optional<Labels> start_theta, std::optional<Labels> start_alpha,
+                     Indices regularizer_of, std::optional<Labels> linear, std::optional<Labels> start_theta,
+                     std::optional<Labels> start_alpha,
                      bool keep_alpha, bool intercept, double tol, int max_iter, int newton_budget,
                      bool sifting, int n_threads, std::optional<Labels> gram) {
     Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
@@ -330,10 +332,12 @@ NB_MODULE(_core, m) {
     m.def("exponential_kernel", &exponential_kernel_into, nb::arg("X"), nb::arg("Y").none(), nb::arg("gamma"),
           nb::arg("absolute"), nb::arg("out"));
     m.def("multiplier_step", &multiplier_step_of, nb::arg("reference"), nb::arg("z"), nb::arg("s"), nb::arg("c"));
-    m.def("slope", &slope_of, nb::arg("reference"), nb::arg("z"), nb::arg("dz"), nb::arg("s"), nb::arg("t"), nb::arg("c"));
+    m.def("slope", &slope_of, nb::arg("reference"), nb::arg("z"), nb::arg("dz"), nb::arg("s"), nb::arg("t"),
+          nb::arg("c"));
     m.def("solve_many", &solve_many, nb::arg("X"), nb::arg("labels"), nb::arg("weights"), nb::arg("Cs"),
           nb::arg("rows").none(), nb::arg("starts").none(), nb::arg("label_of"), nb::arg("B").none(),
-          nb::arg("regularizer_of"), nb::arg("linear").none(), nb::arg("start_theta").none(), nb::arg("start_alpha").none(),
+          nb::arg("regularizer_of"), nb::arg("linear").none(), nb::arg("start_theta").none(),
+          nb::arg("start_alpha").none(),
           nb::arg("keep_alpha"), nb::arg("intercept"), nb::arg("tol"), nb::arg("max_iter"), nb::arg("newton_budget"),
           nb::arg("sifting"), nb::arg("n_threads"), nb::arg("gram").none());
 }

@@ -85,13 +85,6 @@ class TemperedScatter:
         coefs = coefs * self.scale
         return coefs if self.full_rank else coefs @ self.eigenvectors, intercepts
 
-    def lift_metric(self, M):
-        """M in the user's units."""
-        inverse = self.inverse_scale
-        if not self.full_rank:
-            M = self.eigenvectors @ M @ self.eigenvectors.T
-        return inverse[:, None] * M * inverse
-
     @property
     def inverse_scale(self) -> np.ndarray:
         return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, has_fit_param
 
 from .._compat import CallbackSupportMixin, callback_context, with_callbacks
 from ..kernels import KernelMap
+from ..solvers._validation import check_count
 from ..solvers.result import relative_gap
 from .components import left_out_matters, map_all_features
 
@@ -97,7 +98,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
 
     def _solve_column(self, X, y, weight, k):
         """Solve for labels y of -1 and +1; return a result with coef, intercept, objective, dual_objective, ..."""
-        raise NotImplementedError  # only for models that override _solve
+        raise NotImplementedError  # not abstract: a model that overrides `_solve` has no use for it
 
     def _solve(self, X, columns, weight, y):
         """Solve all labellings and keep what was learnt; one after the other unless a model knows better."""
@@ -323,8 +324,7 @@ def check_common(model):
     """The parameters that every model has."""
     check_number("C", model.C, 0, low_allowed=False)
     check_number("tol", model.tol, 0, low_allowed=False)
-    if not isinstance(model.max_iter, Integral) or isinstance(model.max_iter, bool) or model.max_iter < 1:
-        raise ValueError(f"max_iter must be a positive integer, got {model.max_iter!r}.")
+    check_count("max_iter", model.max_iter)
 
 
 def linear_scores(kernel_map, X, coef):

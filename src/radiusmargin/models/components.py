@@ -15,7 +15,7 @@ def left_out_matters(mapping, X, columns, alpha):
     """Whether the multipliers of a solution agree with each other on the components that the map left out.
 
     With v = y alpha and R the kernel of those components, v'Rv is what they would add to ``|w|^2`` (mathematics page,
-    section 5). Its diagonal, what every row adds for itself, is there whatever the labels; the rest is what the rows tell
+    Kernels). Its diagonal, what every row adds for itself, is there whatever the labels; the rest is what the rows tell
     about each other, of mean zero where there is nothing to be learnt.
     """
     if not mapping.definite_:  # a Cholesky factor has no negative part to drop

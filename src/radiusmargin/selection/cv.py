@@ -17,6 +17,7 @@ from ..geometry import minimum_enclosing_ball
 from ..kernels import KernelMap, LeadingFeatures
 from ..models.base import MarginClassifier, as_dense, check_choice, check_number, linear_scores
 from ..models.fsvm import FSVM
+from ..solvers._validation import check_count
 from ..solvers.result import relative_gap
 from .criteria import radius_margin_bound, span_loo
 from .family import coordinates, fit_family, regularizer
@@ -210,10 +211,11 @@ class FSVMCV(MarginClassifier):
         for shared in feature_sets(self):
             whole = shared.fit(self, take(X, train, columns), inner)
             unseen = take(X, test, columns)
+            mapped = whole.of(unseen)
             for scatter, size in product(listed(self.scatter), shared.sizes):
                 served = [eta for eta in etas if shared.serves(scatter, eta)]
                 key = {"scatter": scatter, "gamma": shared.gamma, "n_components": shared.name(size)}
-                fold = Fold(self, whole.leading(size), unseen, codes[train], codes[test], weight[test])
+                fold = Fold(self, whole.leading(size), unseen, mapped, codes[train], codes[test], weight[test])
                 fold.score(shared.powers, Cs, served, key, i, scores, shared.euclidean)
 
     def _score_without_refitting(self, X, codes, weight, Cs, scores):
@@ -320,9 +322,8 @@ class FSVMCV(MarginClassifier):
         squares = features.weight @ decision**2 / features.weight.sum()
         sizes = np.sqrt(squares.reshape(len(coef), -1).mean(axis=1)).clip(1e-300) * n_members
         coef, intercept = np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)
-        if isinstance(
-            features.mapping, KernelMap
-        ):  # which makes all its columns, also for those who use the leading ones
+        if isinstance(features.mapping, KernelMap):
+            # It makes all its columns, also for members that use the leading ones.
             coef = np.pad(coef, ((0, 0), (0, features.mapping.n_components_ - coef.shape[1])))
         self._parts.append((features.mapping, coef, intercept))
 
@@ -372,8 +373,8 @@ class FSVMCV(MarginClassifier):
         check_number("band", self.band, 0)
         check_number("tol", self.tol, 0, low_allowed=False)
         check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
-        check_number("max_iter", self.max_iter, 1)
-        check_number("n_repeats", self.n_repeats, 1)
+        check_count("max_iter", self.max_iter)
+        check_count("n_repeats", self.n_repeats)
         for name in ("Cs", "whitening", "scatter", "eta"):
             if not isinstance(getattr(self, name), Integral) and len(listed(getattr(self, name))) == 0:
                 raise ValueError(f"{name} must not be empty.")

@@ -30,11 +30,6 @@ class FamilyFit:
         batch = {name: a if a is None else a[chosen] if name == "Cs" else a[:, chosen] for name, a in arrays.items()}
         return FamilyFit(self.coef[:, chosen], self.intercept[:, chosen], HingeBatch(**batch))
 
-    def per_member(self, array):
-        """An array (problem, C) of the batch, summed over the classes: shape (P, C)."""
-        P, C, K, _ = self.coef.shape
-        return array.reshape(P, K, C).sum(axis=1)
-
 
 def fit_family(
     X, columns, weights, space: TemperedScatter, whitening, Cs, *, tol, fit_intercept=True, max_iter=1000, n_jobs=1,

@@ -19,8 +19,8 @@ def take(X, rows, columns=None):
 class Fold:
     """One training and test part in the space of some features."""
 
-    def __init__(self, search, features, unseen, codes, test_codes, test_weight):
-        self.search, self.features, self.unseen = search, features, unseen
+    def __init__(self, search, features, unseen, mapped, codes, test_codes, test_weight):
+        self.search, self.features, self.unseen, self.mapped = search, features, unseen, mapped
         self.codes, self.test_codes, self.test_weight = codes, test_codes, test_weight
 
     def score(self, powers, Cs, etas, key, split, scores, euclidean):
@@ -32,7 +32,7 @@ class Fold:
                 self._score_family(powers, Cs, key, split, scores, euclidean)
 
     def _score_smoothed(self, powers, Cs, eta, key, split, scores):
-        unseen = self.features.of(self.unseen)[:, : self.features.rows.shape[1]]
+        unseen = self._test_features(self.features)
         for p, C in product(powers, Cs):
             member = Member(p, float(C), float(eta), **key)
             model = self.search._plain_estimator(member, self.search.cv_tol)
@@ -47,9 +47,14 @@ class Fold:
             n_jobs=search.n_jobs,
         )  # fmt: skip
         for found, numbers, fit in parts:
-            values = self.score_fit(fit, found.of(self.unseen)[:, : found.rows.shape[1]])
+            values = self.score_fit(fit, self._test_features(found))
             for (i, p), (j, number) in product(enumerate(powers), enumerate(numbers)):
                 scores.set(Member(p, float(Cs[number]), **key), split, values[i, j])
+
+    def _test_features(self, features):
+        """Those of the fold's own features were mapped once for all sizes; a map that has grown is asked."""
+        mapped = self.mapped if features is self.features else features.of(self.unseen)
+        return mapped[:, : features.rows.shape[1]]
 
     def score_fit(self, fit, unseen):
         """Scores of fitted members, shape (P, C)."""

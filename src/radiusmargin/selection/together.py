@@ -73,7 +73,9 @@ class LinearFolds:
 
     def _score(self, i, fit):
         test = self.splits[i][1]
-        return Fold(self.search, None, None, None, self.codes[test], self.weight[test]).score_fit(fit, self.X[test])
+        return Fold(self.search, None, None, None, None, self.codes[test], self.weight[test]).score_fit(
+            fit, self.X[test]
+        )
 
     def _fit(self, folds, factors, B, Cs):
         """Separators of shape (fold, power, C, class, feature), and their intercepts."""
