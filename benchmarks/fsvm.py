@@ -54,7 +54,7 @@ def shared():
     mixture = datasets.make_gaussian_mixture(7_000, 20, n_classes=10, n_clusters=1, random_state=0)
     rows = []
     for name, (X, y) in {"mixture": mixture, "digits": digits}.items():
-        separate, together = FSVM(C=0.1), FSVM(C=0.1, coupling="shared")
+        separate, together = FSVM(C=0.1, multi_class="ovr"), FSVM(C=0.1, coupling="shared")
         times = common.interleaved({"separate": lambda: separate.fit(X, y), "shared": lambda: together.fit(X, y)}, 3)
         rows.append([
             f"{name} ({len(X):,} x {X.shape[1]}, 10 classes)", common.human(times["separate"]), common.human(times["shared"]),

@@ -176,12 +176,13 @@ nb::ndarray<nb::numpy, T> make_array(std::initializer_list<std::size_t> shape) {
     return nb::ndarray<nb::numpy, T>(memory, shape, owner);
 }
 
-std::vector<Index> positive_rows(const Data& data, const std::int64_t* rows, Index m) {
+// Those of positive weight that are labelled: a row labelled 0 takes no part.
+std::vector<Index> participants(const Data& data, const double* labels, const std::int64_t* rows, Index m) {
     std::vector<Index> J;
     J.reserve(m);
     for (Index j = 0; j < m; ++j) {
         const Index i = rows ? static_cast<Index>(rows[j]) : j;
-        if (data.weights[i] > 0.0) J.push_back(i);
+        if (data.weights[i] > 0.0 && labels[i] != 0.0) J.push_back(i);
     }
     return J;
 }
@@ -250,9 +251,10 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
                     invalid = true;
                     return;
                 }
-                const auto J = rows ? positive_rows(data, rows->data() + starts->data()[p],
-                                                    starts->data()[p + 1] - starts->data()[p])
-                                    : positive_rows(data, nullptr, data.n);
+                const double* y = labels.data() + label_of.data()[p] * n;
+                const auto J = rows ? participants(data, y, rows->data() + starts->data()[p],
+                                                   starts->data()[p + 1] - starts->data()[p])
+                                    : participants(data, y, nullptr, data.n);
                 Solution start;
                 const Index D = data.d + intercept;
                 if (start_theta) start.theta.assign(start_theta->data() + p * D, start_theta->data() + (p + 1) * D);
@@ -260,7 +262,7 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
                 const Sink sink{coef.data() + p * K * d,      intercepts.data() + p * K,
                                 objective.data() + p * K,     dual.data() + p * K,
                                 keep_alpha ? alpha.data() + p * K * n : nullptr, n_iter.data() + p * K};
-                run_problem(data, J, labels.data() + label_of.data()[p] * n, regularizer, options, std::move(start),
+                run_problem(data, J, y, regularizer, options, std::move(start),
                             linear ? linear->data() + p * (d + 1) : nullptr, sink);
             }
         } catch (...) {

@@ -153,20 +153,6 @@ def test_transformer(cls, n_classes):
         np.testing.assert_allclose(model.get_mahalanobis_matrix(), np.diag(model.mu_.mean(axis=0)), atol=1e-12)
 
 
-@pytest.mark.parametrize("cls", COMPETITORS)
-def test_several_classes_are_solved_one_against_the_rest(cls):
-    model = cls(0.1).fit(IRIS, SPECIES)
-    assert model.coef_.shape == (3, 4)
-    assert model.score(IRIS, SPECIES) > 0.6
-    parts = [cls(0.1).fit(IRIS, k == SPECIES) for k in range(3)]
-    np.testing.assert_allclose(model.coef_, np.concatenate([part.coef_ for part in parts]))
-    np.testing.assert_allclose(model.intercept_, np.concatenate([part.intercept_ for part in parts]))
-    assert model.objective_ == pytest.approx(sum(part.objective_ for part in parts))
-    assert model.n_iter_ == sum(part.n_iter_ for part in parts)
-    for name in ("bound_active_", "active_pairs_"):
-        assert len(getattr(model, name, parts)) == 3
-
-
 # -- weights -----------------------------------------------------------------------------------------------
 
 
@@ -304,10 +290,10 @@ def test_too_few_iterations_are_reported(cls):
     assert model.dual_gap_ > 1e-12
 
 
-def test_verbose_says_what_each_class_took(capsys):
+def test_verbose_says_what_each_problem_took(capsys):
     MSVM(verbose=1).fit(IRIS, SPECIES)
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == [f"[MSVM] class {k}" for k in (1, 2, 3)]
+    assert [line.split(":")[0] for line in lines] == [f"[MSVM] problem {k}" for k in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("cls", COMPETITORS)

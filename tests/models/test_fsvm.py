@@ -343,7 +343,7 @@ def test_callbacks_of_scikit_learn():
     X, y = correlated(classes=3)
     FSVM(eta=0.1).set_callbacks(Recorder()).fit(X, y)
     assert calls[0] == "setup"
-    assert calls.count("begin class") == calls.count("end class") == 3
+    assert calls.count("begin problem") == calls.count("end problem") == 3
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from radiusmargin import FSVM, FSVMCV
 from radiusmargin.geometry import tempered_scatter
 from radiusmargin.geometry.tempered import uncorrelated_scatter
 from radiusmargin.kernels import map as kernel_map
+from radiusmargin.models.multiclass import Reduction
 from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo, together
 from radiusmargin.selection.family import coordinates, fit_family, regularizer
 from radiusmargin.selection.folds import Fold
@@ -40,22 +41,15 @@ def overlapping(n=120, d=5, classes=2, seed=0):
     return (rng.normal(size=(n, d)) + 0.7 * rng.normal(size=(classes, d))[y]) @ rng.normal(size=(d, d)), y
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("classes", "multi_class"), [(2, "ovo"), (3, "ovr"), (4, "ovo")])
 @pytest.mark.parametrize("scatter", ["total", "within"])
-def test_same_scores_and_choice_as_grid_search(classes, scatter):
+def test_same_scores_and_choice_as_grid_search(classes, multi_class, scatter):
     X, y = overlapping(classes=classes)
     folds = StratifiedKFold(4, shuffle=True, random_state=1)
     grid = {"C": [0.01, 0.1, 1.0, 10.0], "whitening": [0.0, 0.5, 1.0]}
-    search = GridSearchCV(FSVM(scatter=scatter, tol=1e-9), grid, cv=folds).fit(X, y)
-    model = FSVMCV(
-        Cs=grid["C"],
-        whitening=grid["whitening"],
-        scatter=scatter,
-        cv=folds,
-        combine="best",
-        cv_tol=1e-9,
-        tol=1e-9,
-    ).fit(X, y)
+    form = {"scatter": scatter, "multi_class": multi_class, "tol": 1e-9}
+    search = GridSearchCV(FSVM(**form), grid, cv=folds).fit(X, y)
+    model = FSVMCV(Cs=grid["C"], whitening=grid["whitening"], cv=folds, combine="best", cv_tol=1e-9, **form).fit(X, y)
     theirs = {
         (p["C"], p["whitening"]): s
         for p, s in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True)
@@ -63,7 +57,7 @@ def test_same_scores_and_choice_as_grid_search(classes, scatter):
     for p, score in zip(model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True):
         assert score == pytest.approx(theirs[p["C"], p["whitening"]], abs=1e-12)
     assert model.best_score_ == pytest.approx(search.best_score_)
-    refit = FSVM(C=model.C_, whitening=model.best_params_["whitening"], scatter=scatter, tol=1e-9).fit(X, y)
+    refit = FSVM(C=model.C_, whitening=model.best_params_["whitening"], **form).fit(X, y)
     np.testing.assert_allclose(model.coef_, refit.coef_)
     assert model.best_estimator_.C == model.C_
 
@@ -95,6 +89,20 @@ def test_kernel_search_equals_grid_search(monkeypatch, n):
         sizes = [member.kernel_map_.n_components_ for member in members]
         assert [part[0].n_components_ for part in average._parts] == sizes
         assert sizes[0] < 200 < sizes[1]
+
+
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
+def test_kernel_search_with_several_classes_equals_grid_search(scoring):
+    X, y = overlapping(90, 3, classes=3)
+    grid, folds = {"C": [0.1, 1.0, 10.0], "gamma": [0.1, 1.0]}, StratifiedKFold(3)
+    fixed = {"kernel": "rbf", "whitening": 0.0, "tol": 1e-9}
+    search = GridSearchCV(FSVM(**fixed), grid, cv=folds, scoring=scoring).fit(X, y)
+    model = FSVMCV(
+        Cs=grid["C"], gamma=grid["gamma"], combine="best", cv=folds, cv_tol=1e-9, scoring=scoring, **fixed
+    ).fit(X, y)
+    theirs = {tuple(p.values()): s for p, s in zip(*map(search.cv_results_.get, RESULTS), strict=True)}
+    for p, score in zip(*map(model.cv_results_.get, RESULTS), strict=True):
+        assert score == pytest.approx(theirs[p["C"], p["gamma"]], abs=1e-12)
 
 
 def test_weights_reach_a_transformer():
@@ -423,6 +431,22 @@ def test_criteria_without_refitting(criterion):
     if criterion == "loo":
         exact = np.mean(cross_val_predict(model.best_estimator_, X, y, cv=LeaveOneOut()) == y)
         assert model.best_score_ == pytest.approx(exact, abs=0.02)
+
+
+def test_the_span_rule_with_several_classes():
+    """A row that is left out changes the pairs that it takes part in, and votes in all."""
+    X, y = load_wine(return_X_y=True)
+    Z = StandardScaler().fit_transform(X[:, :5])
+    values = []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        J = np.flatnonzero(np.isin(y, (i, j)))
+        signs = np.where(y[J] == j, 1.0, -1.0)
+        fit = hinge_svm(Z[J], signs, tol=1e-9)
+        values.append(Z @ fit.coef + fit.intercept)
+        values[-1][J] = signs * span_loo(Z[J], signs, fit.coef, fit.intercept, fit.alpha, np.ones(len(J)))
+    expected = np.mean(Reduction(3).predict(np.transpose(values)) == y)
+    model = FSVMCV(Cs=[1.0], whitening=0.0, criterion="loo", refit=False, cv_tol=1e-9).fit(X[:, :5], y)
+    assert model.best_score_ == pytest.approx(expected)
 
 
 def test_radius_margin_bound():

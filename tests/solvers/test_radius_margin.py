@@ -222,3 +222,22 @@ def test_the_norm_is_the_trace_of_the_root():
 def test_a_singular_scatter_is_refused():
     with pytest.raises(ValueError, match="positive definite"):
         MetricNorm(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("solve", [solve_exact, lambda problem: _by_matrix_newton(problem)])
+def test_nothing_is_learnt_where_nothing_can_be(solve):
+    """Labels without information and a price on the metric: w = 0, from a start at which nothing curves."""
+    positive, negative = [0.4, -0.41, 0.28, 0.73, 1.79, -1.39, -0.4, 1.91], [-1.68, 0.99, 0.82, -0.41, -1.05, 0.38]
+    X = np.array([*positive, *negative, 1.0])[:, None]
+    Y = np.repeat([1.0, -1.0, 0.0], [8, 6, 1])[None]
+    problem = RadiusMarginProblem(X, Y, 1.0, MetricNorm(np.array([[18.0]]), 0.0), Penalised(1e-3), np.ones(15))
+    result = solve(problem)
+    assert result.gap <= 1e-6
+    assert result.objective == pytest.approx(12.0, rel=1e-6)
+    np.testing.assert_allclose(result.coef, 0.0, atol=1e-3)
+
+
+def _by_matrix_newton(problem):
+    state = initial_state(problem)
+    solve_matrix_newton(problem, state)
+    return state.result()

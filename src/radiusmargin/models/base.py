@@ -1,4 +1,4 @@
-"""What every model shares: validation, labels, weights, the kernel map, one-vs-rest, and the results it keeps."""
+"""What every model shares: validation, labels, weights, the kernel map, and the results it keeps."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ..kernels import KernelMap
 from ..solvers._validation import check_count
 from ..solvers.result import relative_gap
 from .components import left_out_matters, map_all_features
+from .multiclass import Reduction
 
 
 class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
@@ -66,7 +67,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         context = callback_context(self)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         features = self._map_training_features(X, weight)
-        columns = self._label_columns(y)
+        columns = self._reduction.columns(y)
         self._callback_context = context
         try:
             self._solve(features, columns, weight, y)
@@ -80,8 +81,16 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
 
     def decision_function(self, X):
-        """Signed distance-like scores: shape (n_samples,) for two classes, (n_samples, n_classes) for more."""
+        """Scores of the classes: of the second against the first, or one column per class.
+
+        Of more than two classes, compared in pairs, they are the votes for a class; a fraction between -1/3 and 1/3, from
+        the sum of its pairs' scores, decides between equal numbers of votes.
+        """
         scores = linear_scores(getattr(self, "kernel_map_", None), self._validated(X), self.coef_) + self.intercept_
+        return self._class_scores(scores)
+
+    def _class_scores(self, scores):
+        scores = self._reduction.class_scores(scores)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X):
@@ -107,13 +116,13 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         return results
 
     def _one_column(self, X, column, weight, k):
-        context = self._callback_context.subcontext(task_name="class")
+        context = self._callback_context.subcontext(task_name="problem")
         context.call_on_fit_task_begin(estimator=self, X=X, y=column)
         result = self._solve_column(X, column, weight, k)
         context.call_on_fit_task_end(estimator=self, X=X, y=column)
         if self.verbose:
             print(
-                f"[{type(self).__name__}] class {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}, "
+                f"[{type(self).__name__}] problem {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}, "
                 f"{result.n_iter} iterations"
             )
         return result
@@ -168,11 +177,12 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
     def _class_factors(self, codes, weight):
         return class_weights(self.class_weight, self.classes_, codes, weight)
 
-    def _label_columns(self, codes):
-        """One row of -1 and +1 per problem: one for two classes, one per class (against the rest) for more."""
-        if len(self.classes_) == 2:
-            return np.where(codes == 1, 1.0, -1.0)[None]
-        return np.where(codes == np.arange(len(self.classes_))[:, None], 1.0, -1.0)
+    @property
+    def _reduction(self):
+        """How more than two classes become problems of two."""
+        return Reduction(len(self.classes_), pairwise=self._pairwise)
+
+    _pairwise = True
 
     def _map_training_features(self, X, weight):
         """The data themselves, or the explicit features of a kernel: every kernel model is linear in those."""

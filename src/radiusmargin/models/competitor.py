@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .base import MarginClassifier, check_common
+from .multiclass import taking_part
 
 
 class Competitor(MarginClassifier):
@@ -43,7 +44,8 @@ class ConicClassifier(Competitor):
     _solver: Callable
     _letters: tuple[str, ...] = ()
 
-    def _solve_column(self, X, y, weight, k):
+    def _solve_column(self, X, column, weight, k):
+        y, weight = taking_part(column, weight)
         letters = {name: float(getattr(self, name)) for name in self._letters}
         return self._solver(
             X, y, float(self.C), **letters, sample_weight=weight, fit_intercept=bool(self.fit_intercept),

@@ -66,8 +66,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     scatter : {"total", "within"}, default="total"
         Scatter about the overall mean, or pooled within the classes.
     coupling : {"separate", "shared"}, default="separate"
-        With more than two classes: a metric per class (one-vs-rest), or one metric for all, which makes `coef_` of
-        low rank.
+        With more than two classes: a metric per problem of two, or one metric for all, which makes `coef_` of low rank.
+    multi_class : {"ovo", "ovr"} or None, default=None
+        More than two classes as problems of two: every pair of classes (the model of `SVC`; its predictions are votes),
+        or every class against the rest (that of `LinearSVC`), which can fail where no class outweighs the others. None is
+        "ovo", but "ovr" with ``coupling="shared"``, whose time grows with the cube of the number of problems.
     kernel : str, callable or transformer, default="linear"
         Any kernel of `KernelMap`; the model is then linear in the features of that map. A transformer (such as a
         `KernelMap` with options of its own) is used in place of one.
@@ -90,24 +93,25 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     random_state : int, RandomState or None, default=None
         Used only by kernel maps that draw landmarks.
     verbose : int, default=0
-        1 prints a line per class and keeps `history_`.
+        1 prints a line per problem and keeps `history_`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Separators in the user's units (in the features of the kernel map, with a kernel).
-    intercept_ : ndarray of shape (1,) or (n_classes,)
+    coef_ : ndarray of shape (n_problems, n_features)
+        Separators in the user's units (in the features of the kernel map, with a kernel): one for two classes, else one
+        per pair of classes i < j, positive on the side of j, or one per class.
+    intercept_ : ndarray of shape (n_problems,)
     components_ : ndarray of shape (rank, n_features)
-        L with M = L'L. With a metric per class, M is their mean. L is symmetric in standardised units where M has full
+        L with M = L'L. With a metric per problem, M is their mean. L is symmetric in standardised units where M has full
         rank, so that `transform` does not depend on the user's; else its rows are scaled eigenvectors.
     objective_, dual_objective_, dual_gap_ : float
-        Summed over the classes; the gap is relative.
-    radius_, margin_ : ndarray of shape (1,) or (n_classes,)
+        Summed over the problems; the gap is relative.
+    radius_, margin_ : ndarray of shape (n_problems,)
         Radius of the enclosing ball of the data and margin ``1 / |v|`` of the separator, in the learned metric.
     n_iter_ : int
     history_ : list of dict
-        Objective, dual objective and gap of each round, one list after the other for the classes. Only with ``verbose``
+        Objective, dual objective and gap of each round, one list after the other for the problems. Only with ``verbose``
         or a solver other than "exact".
 
     Notes
@@ -129,9 +133,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     _accepts_sparse = True
 
     def __init__(
-        self, C=1.0, *, rho=None, eta=0.0, whitening=1.0, scatter="total", coupling="separate", kernel="linear",
-        gamma="scale", degree=3, coef0=0.0, n_components=None, solver="exact", fit_intercept=True, class_weight=None,
-        tol=1e-6, max_iter=1000, warm_start=False, random_state=None, verbose=0,
+        self, C=1.0, *, rho=None, eta=0.0, whitening=1.0, scatter="total", coupling="separate", multi_class=None,
+        kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, solver="exact", fit_intercept=True,
+        class_weight=None, tol=1e-6, max_iter=1000, warm_start=False, random_state=None, verbose=0,
     ):  # fmt: skip
         self.C = C
         self.rho = rho
@@ -139,6 +143,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self.whitening = whitening
         self.scatter = scatter
         self.coupling = coupling
+        self.multi_class = multi_class
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -161,6 +166,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         check_number("whitening", self.whitening, 0, 1, high_allowed=True)
         check_choice("scatter", self.scatter, ("total", "within"))
         check_choice("coupling", self.coupling, ("separate", "shared"))
+        check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("solver", self.solver, tuple(SOLVERS))
 
     def _solve(self, X, columns, weight, y):
@@ -172,6 +178,10 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             self._solve_plain(X, columns, weight, space)
         else:
             self._solve_family(X, columns, weight, space)
+
+    @property
+    def _pairwise(self):
+        return self.multi_class == "ovo" if self.multi_class else self.coupling == "separate"
 
     @property
     def _is_shared(self):
@@ -196,7 +206,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             stacklevel=4,
         )
 
-    # -- the plain F-SVM: one hinge problem per class, in the user's units ----------------------------------------
+    # -- the plain F-SVM: one hinge problem per column, in the user's units ---------------------------------------
 
     def _solve_plain(self, X, columns, weight, space):
         T = space.matrix(self.whitening)
@@ -214,11 +224,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         results = [batch[k, 0] for k in range(K)]
         for k, result in enumerate(results):
             if self.verbose:
-                print(f"[FSVM] class {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}")
+                print(f"[FSVM] problem {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}")
         coef = batch.coef[:, 0]
         self._multipliers = batch.alpha[:, 0]
         self._remember(batch.alpha[:, 0])
-        # w'M^+w for every class, whose M has rank one: the enclosing ball is then half the range of the scores.
+        # w'M^+w for every column, whose M has rank one: the enclosing ball is then half the range of the scores.
         lengths = np.sqrt(np.einsum("kd,kd->k", coef * T if T.ndim == 1 else coef @ T, coef) / space.total)
         inverse = np.divide(1.0, lengths, out=np.zeros(K), where=lengths > 0)
         # The rank is decided in standardised units, so that it does not depend on the user's.

@@ -33,12 +33,12 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
     ----------
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
         As in `FSVM`.
-    mu_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    mu_ : ndarray of shape (n_problems, n_features)
         Weights of the features, on the simplex; many are zero.
-    radius_bound_ : ndarray of shape (1,) or (n_classes,)
+    radius_bound_ : ndarray of shape (n_problems,)
         ``sqrt(s(mu))``.
     components_ : ndarray of shape (n_features, n_features)
-        ``diag(sqrt(mu))``, of the mean mu over the classes: `transform` keeps the features where they stand.
+        ``diag(sqrt(mu))``, of the mean mu over the problems: `transform` keeps the features where they stand.
 
     References
     ----------

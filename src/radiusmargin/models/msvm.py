@@ -38,10 +38,10 @@ class MSVM(MetricTransformerMixin, ConicClassifier):
     ----------
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
         As in `FSVM`.
-    bound_ : ndarray of shape (1,) or (n_classes,)
+    bound_ : ndarray of shape (n_problems,)
         ``max_i |w'(x_i - xbar)|``, which is ``|v|``: the margin in the unit ball is ``1 / bound_``.
     bound_active_ : list of ndarray
-        For each labelling (one, or one per class) the rows of X that touch the ball and carry a multiplier.
+        For each problem (one, or one per pair of classes) the rows of X that touch the ball and carry a multiplier.
     components_ : ndarray of shape (rank, n_features)
         L with ``L'L = ww' / bound^2``, of rank one; with several classes the root of the mean of their
         metrics.

@@ -30,7 +30,7 @@ class RMM(ConicClassifier):
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
         As in `FSVM`.
     bound_active_ : list of ndarray
-        For each labelling (one, or one per class) the rows of X whose bound carries a multiplier. They shape
+        For each problem (one, or one per pair of classes) the rows of X whose bound carries a multiplier. They shape
         the metric: the model is an SVM in the metric ``I + scatter of these points``.
 
     References

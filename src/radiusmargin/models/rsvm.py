@@ -57,14 +57,14 @@ class RSVMPlus(_RSVM):
     ----------
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
         As in `FSVM`.
-    metric_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    metric_ : ndarray of shape (n_problems, n_features)
         Diagonal of the metric, in (0, 1].
     active_pairs_ : list of ndarray of shape (n_pairs, 2)
-        For each labelling (one, or one per class) the pairs of rows of X whose distance carries the radius.
-    diameter_ : ndarray of shape (1,) or (n_classes,)
+        For each problem (one, or one per pair of classes) the pairs of rows of X whose distance carries the radius.
+    diameter_ : ndarray of shape (n_problems,)
         The largest distance of two points of ``x * w``: ``sqrt(2 r)``.
     components_ : ndarray of shape (n_features, n_features)
-        ``diag(sqrt(metric))``, of the mean metric over the classes.
+        ``diag(sqrt(metric))``, of the mean metric over the problems.
 
     References
     ----------
@@ -108,14 +108,14 @@ class RSVMMuPlus(_RSVM):
     ----------
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
         As in `FSVM`.
-    mu_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    mu_ : ndarray of shape (n_problems, n_features)
         Weights of the features, on the simplex; some are zero.
     active_pairs_ : list of ndarray of shape (n_pairs, 2)
-        For each labelling (one, or one per class) the pairs of rows of X whose distance carries the radius.
-    diameter_ : ndarray of shape (1,) or (n_classes,)
+        For each problem (one, or one per pair of classes) the pairs of rows of X whose distance carries the radius.
+    diameter_ : ndarray of shape (n_problems,)
         The largest distance of two weighted points: ``sqrt(2 r)``.
     components_ : ndarray of shape (n_features, n_features)
-        ``diag(sqrt(mu))``, of the mean mu over the classes: `transform` keeps the features where they stand.
+        ``diag(sqrt(mu))``, of the mean mu over the problems: `transform` keeps the features where they stand.
 
     References
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..solvers.hinge import quiet_path
 from .competitor import Competitor
+from .multiclass import taking_part
 
 
 class SVM(Competitor):
@@ -51,7 +52,8 @@ class SVM(Competitor):
     def _solve_column(self, X, y, weight, k):
         return self._solve_hinge(X, y, weight)
 
-    def _solve_hinge(self, X, y, weight, regularizer=None):
+    def _solve_hinge(self, X, column, weight, regularizer=None):
+        y, weight = taking_part(column, weight)
         return quiet_path(
             X, y, [float(self.C)], regularizer, weight, fit_intercept=bool(self.fit_intercept), tol=self.tol,
             max_iter=int(self.max_iter),

@@ -21,13 +21,13 @@ class MarginDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, column=0, axes=None):
-        """Draw a fitted model on the data (X, y); `column` picks the class against the rest."""
+        """Draw a fitted model on the data (X, y); `column` picks one of its separators, a row of `coef_`."""
         X = as_dense(estimator._features(X))  # the features of the kernel map, where there is one
         w, b = estimator.coef_[column], estimator.intercept_[column]
         L = estimator.components_
         v = np.linalg.lstsq(L.T, w, rcond=None)[0]
-        positive = np.asarray(y) == estimator.classes_[column if len(estimator.coef_) > 1 else 1]
-        views = {"before": _view(X, w, b, positive), "after": _view(X @ L.T, v, b, positive)}
+        labels = estimator._reduction.columns(np.searchsorted(estimator.classes_, y))[column]
+        views = {"before": _view(X, w, b, labels), "after": _view(X @ L.T, v, b, labels)}
         return cls(views).plot(axes)
 
     def plot(self, axes=None):
@@ -41,7 +41,7 @@ class MarginDisplay:
         return self
 
 
-def _view(Z, w, b, positive):
+def _view(Z, w, b, labels):
     length = np.linalg.norm(w)
     normal = w / length if length > 0 else np.eye(len(w))[0]
     rest = Z - Z.mean(axis=0)
@@ -51,15 +51,15 @@ def _view(Z, w, b, positive):
     plane = np.column_stack([normal, second])
     with np.errstate(divide="ignore"):
         return {
-            "points": Z @ plane, "centre": ball.center @ plane, "radius": ball.radius, "positive": positive,
+            "points": Z @ plane, "centre": ball.center @ plane, "radius": ball.radius, "labels": labels,
             "offset": -b / length if length > 0 else 0.0, "margin": np.divide(1.0, length),
         }  # fmt: skip
 
 
 def _draw(axis, view):
-    points, positive = view["points"], view["positive"]
-    for mask, colour, marker in ((positive, "tab:blue", "o"), (~positive, "tab:orange", "s")):
-        axis.scatter(*points[mask].T, s=12, c=colour, marker=marker, alpha=0.7, linewidths=0)
+    for label, colour, marker in ((0, "lightgrey", "."), (1, "tab:blue", "o"), (-1, "tab:orange", "s")):
+        points = view["points"][view["labels"] == label]
+        axis.scatter(*points.T, s=12, c=colour, marker=marker, alpha=0.7, linewidths=0)
     axis.axvline(view["offset"], color="black", linewidth=1)
     for side in (-1, 1):
         axis.axvline(view["offset"] + side * view["margin"], color="black", linewidth=0.8, linestyle="--")

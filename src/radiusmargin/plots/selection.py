@@ -15,12 +15,8 @@ class PathDisplay:
 
     @classmethod
     def from_path(cls, path, *, column=0, axes=None):
-        """Draw an `FSVMPath`; `column` picks the class against the rest."""
+        """Draw an `FSVMPath`; `column` picks one of its problems."""
         return cls(path, column).plot(axes)
-
-    @property
-    def _class(self):
-        return self.path.classes[1 if len(self.path.classes) == 2 else self.column]
 
     def plot(self, axes=None):
         if axes is None:
@@ -28,7 +24,7 @@ class PathDisplay:
         order = np.argsort(self.path.Cs)
         Cs = self.path.Cs[order]
         axes[0].semilogx(Cs, self.path.coef[order, self.column])
-        axes[0].set(xlabel="C", ylabel="coefficient", title=f"path of class {self._class}")
+        axes[0].set(xlabel="C", ylabel="coefficient", title=self.path.problems[self.column])
         axes[1].semilogx(Cs, self.path.n_support[order, self.column])
         axes[1].set(xlabel="C", ylabel="support vectors", title="rows that carry the separator")
         self.axes_, self.figure_ = axes, axes[0].figure

@@ -13,6 +13,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from ..geometry import minimum_enclosing_ball
+from .family import coordinates, fit_family, regularizer
+
+UNDETERMINED = 1e100  # stands for an infinite decision value, of which sums can be formed
+
 
 def span_loo(X, y, coef, intercept, alpha, c, regularizer=None, fit_intercept=True):
     """Leave-one-out decision values ``y_i f_{-i}(x_i)`` of a hinge solution, approximately and without refitting.
@@ -74,3 +79,57 @@ def radius_margin_bound(radius, objective_terms, C):
     """
     squared_norm, loss = objective_terms
     return (radius**2 + 1.0 / C) * (squared_norm + 2.0 * loss)
+
+
+class OneFit:
+    """The members of the family on all rows of a search, scored from that one fit."""
+
+    def __init__(self, search, X, codes, weight, score_weight, space):
+        self.search, self.codes, self.weight, self.score_weight, self.space = search, codes, weight, score_weight, space
+        self.columns = search._reduction.columns(codes)
+        self.X, self.rows = X, coordinates(space, X, search.fit_intercept)
+
+    def criterion(self, p, Cs):
+        """The search's criterion for every C; more is better."""
+        search = self.search
+        batch = fit_family(
+            self.X, self.columns, self.weight, self.space, [p], Cs, tol=min(search.cv_tol, 1e-5), keep_alpha=True,
+            fit_intercept=search.fit_intercept, max_iter=int(search.max_iter), n_jobs=search.n_jobs,
+        ).batch  # fmt: skip
+        B = regularizer(self.space, p)
+        B = np.diag(B) if B.ndim == 1 else B
+        score = self._minus_bound(B) if search.criterion == "radius-margin" else self._loo_accuracy(B)
+        return [score(C, batch.coef[:, j], batch.intercept[:, j], batch.alpha[:, j]) for j, C in enumerate(Cs)]
+
+    def _minus_bound(self, B):
+        radius = minimum_enclosing_ball(np.linalg.solve(np.linalg.cholesky(B), self.rows.T).T).radius
+        taking_part = self.columns != 0
+
+        def score(C, coef, intercept, alpha):
+            margins = self.columns * (coef @ self.rows.T + intercept[:, None])
+            losses = C * (taking_part * np.maximum(0, 1 - margins)) @ self.weight
+            return -sum(radius_margin_bound(radius, (w @ B @ w, loss), C) for w, loss in zip(coef, losses, strict=True))
+
+        return score
+
+    def _loo_accuracy(self, B):
+        def score(C, coef, intercept, alpha):
+            decision = coef @ self.rows.T + intercept[:, None]
+            for k, y in enumerate(self.columns):
+                J = np.flatnonzero(y)  # leaving another row out changes nothing
+                loo = span_loo(
+                    self.rows[J],
+                    y[J],
+                    coef[k],
+                    intercept[k],
+                    alpha[k, J],
+                    C * self.weight[J],
+                    B,
+                    self.search.fit_intercept,
+                )
+                decision[k, J] = y[J] * loo
+            decision = np.clip(decision, -UNDETERMINED, UNDETERMINED)
+            right = self.search._reduction.predict(decision.T) == self.codes
+            return self.score_weight @ right / self.score_weight.sum()
+
+        return score

@@ -13,14 +13,12 @@ from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import with_callbacks
-from ..geometry import minimum_enclosing_ball
 from ..kernels import KernelMap, LeadingFeatures
 from ..models.base import MarginClassifier, as_dense, check_choice, check_number, linear_scores
 from ..models.fsvm import FSVM
 from ..solvers._validation import check_count
 from ..solvers.result import relative_gap
-from .criteria import radius_margin_bound, span_loo
-from .family import coordinates, fit_family, regularizer
+from .criteria import OneFit
 from .features import feature_sets, listed
 from .folds import Fold, take
 from .grid import Member, Scores
@@ -47,6 +45,8 @@ class FSVMCV(MarginClassifier):
     whitening : float or list, default=(0, 0.25, 0.5, 0.75, 1)
         Exponents of the scatter: 0 is the SVM on standardised features, 1 is F-SVM.
     scatter : {"total", "within"} or a list of both, default="total"
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        More than two classes as pairs, or each against the rest; see `FSVM`.
     eta, gamma, n_components : a value or a list, default=0.0, "scale", None
         Further grids; see `FSVM`. A kernel map is computed once per fold and gamma.
     combine : {"average", "best"}, default="average"
@@ -109,14 +109,15 @@ class FSVMCV(MarginClassifier):
     _accepts_sparse = True
 
     def __init__(
-        self, Cs=10, *, whitening=(0.0, 0.25, 0.5, 0.75, 1.0), scatter="total", eta=0.0, combine="average",
-        band=1.0, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5,
+        self, Cs=10, *, whitening=(0.0, 0.25, 0.5, 0.75, 1.0), scatter="total", multi_class="ovo", eta=0.0,
+        combine="average", band=1.0, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5,
         n_repeats=1, scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True,
         class_weight=None, tol=1e-6, cv_tol=1e-3, max_iter=1000, random_state=None, verbose=0,
     ):  # fmt: skip
         self.Cs = Cs
         self.whitening = whitening
         self.scatter = scatter
+        self.multi_class = multi_class
         self.eta = eta
         self.combine = combine
         self.band = band
@@ -219,7 +220,6 @@ class FSVMCV(MarginClassifier):
                 fold.score(shared.powers, Cs, served, key, i, scores, shared.euclidean)
 
     def _score_without_refitting(self, X, codes, weight, Cs, scores):
-        columns = self._label_columns(codes)
         inner = weight * self._class_factors(codes, weight)[codes]
         for shared in feature_sets(self):
             whole = shared.fit(self, X, inner)
@@ -227,41 +227,11 @@ class FSVMCV(MarginClassifier):
                 if not shared.serves(scatter, 0):
                     continue
                 part = whole.leading(size)
-                space, rows = part.scatter(codes, scatter), as_dense(part.rows)
+                family = OneFit(self, as_dense(part.rows), codes, inner, weight, part.scatter(codes, scatter))
                 key = {"scatter": scatter, "gamma": shared.gamma, "n_components": shared.name(size)}
                 for p in shared.powers:
-                    values = self._criterion_values(rows, columns, inner, weight, space, p, Cs)
-                    for C, value in zip(Cs, values, strict=True):
+                    for C, value in zip(Cs, family.criterion(p, Cs), strict=True):
                         scores.set(Member(p, float(C), **key), 0, value)
-
-    def _criterion_values(self, X, columns, weight, score_weight, space, p, Cs):
-        B = regularizer(space, p)
-        B = np.diag(B) if B.ndim == 1 else B
-        fit = fit_family(
-            X, columns, weight, space, [p], Cs, tol=min(self.cv_tol, 1e-5), fit_intercept=self.fit_intercept,
-            max_iter=int(self.max_iter), n_jobs=self.n_jobs, keep_alpha=True,
-        )  # fmt: skip
-        values = np.zeros(len(Cs))
-        X = coordinates(space, X, self.fit_intercept)
-        coefs, intercepts = fit.batch.coef, fit.batch.intercept  # in those coordinates
-        if self.criterion == "radius-margin":
-            radius = minimum_enclosing_ball(np.linalg.solve(np.linalg.cholesky(B), X.T).T).radius
-        for j, C in enumerate(Cs):
-            loo = []
-            for k, y in enumerate(columns):
-                w, b = coefs[k, j], intercepts[k, j]
-                if self.criterion == "radius-margin":
-                    loss = C * (weight @ np.maximum(0, 1 - y * (X @ w + b)))
-                    values[j] -= radius_margin_bound(radius, (w @ B @ w, loss), C)
-                else:
-                    alpha = fit.batch.alpha[k, j]
-                    loo.append(y * span_loo(X, y, w, b, alpha, C * weight, B, self.fit_intercept))
-            if loo:
-                right = (
-                    (loo[0] > 0) == (columns[0] > 0) if len(loo) == 1 else np.argmax(loo, 0) == np.argmax(columns, 0)
-                )
-                values[j] = score_weight @ right / score_weight.sum()
-        return values
 
     def _report(self, scores):
         searched = ("C", "whitening", "scatter", "eta", *(() if self._is_linear else ("gamma", "n_components")))
@@ -295,7 +265,7 @@ class FSVMCV(MarginClassifier):
         self._expose()
 
     def _refit_average(self, X, codes, weight, members):
-        columns = self._label_columns(codes)
+        columns = self._reduction.columns(codes)
         self._parts, totals = [], np.zeros(3)
         for shared in feature_sets(self):
             fitted = None
@@ -362,13 +332,18 @@ class FSVMCV(MarginClassifier):
         check_is_fitted(self, "_parts")
         X = super()._features(X)
         scores = sum(linear_scores(kernel_map, X, coef) + b for kernel_map, coef, b in self._parts)
-        return scores.ravel() if scores.shape[1] == 1 else scores
+        return self._class_scores(scores)
 
     # -- pieces
     # -----------------------------------------------------------------------------------------------------------
 
+    @property
+    def _pairwise(self):
+        return self.multi_class == "ovo"
+
     def _check_parameters(self):
         check_choice("combine", self.combine, ("average", "best"))
+        check_choice("multi_class", self.multi_class, ("ovo", "ovr"))
         check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
         check_number("band", self.band, 0)
         check_number("tol", self.tol, 0, low_allowed=False)
@@ -432,7 +407,7 @@ class FSVMCV(MarginClassifier):
 
     def _member_estimator(self, m):
         return FSVM(
-            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, kernel=self.kernel,
+            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, multi_class=self.multi_class, kernel=self.kernel,
             gamma="scale" if m.gamma is None else m.gamma, degree=self.degree, coef0=self.coef0,
             n_components=m.n_components, fit_intercept=self.fit_intercept, class_weight=self.class_weight, tol=self.tol, max_iter=int(self.max_iter),
             random_state=self.random_state,
@@ -443,6 +418,6 @@ class FSVMCV(MarginClassifier):
         kernel = "linear" if self._is_linear else LeadingFeatures()
         return FSVM(
             kernel=kernel,
-            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, fit_intercept=self.fit_intercept,
+            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, multi_class=self.multi_class, fit_intercept=self.fit_intercept,
             tol=tol or self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip

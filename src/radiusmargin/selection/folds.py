@@ -42,7 +42,7 @@ class Fold:
     def _score_family(self, powers, Cs, key, split, scores, euclidean):
         search, features = self.search, self.features
         parts = features.fit_family(
-            search._label_columns(self.codes), features.scatter(self.codes, key["scatter"]), powers, Cs,
+            search._reduction.columns(self.codes), features.scatter(self.codes, key["scatter"]), powers, Cs,
             euclidean=euclidean, tol=search.cv_tol, max_iter=int(search.max_iter), fit_intercept=search.fit_intercept,
             n_jobs=search.n_jobs,
         )  # fmt: skip
@@ -59,8 +59,7 @@ class Fold:
     def score_fit(self, fit, unseen):
         """Scores of fitted members, shape (P, C)."""
         if self.search.scoring is None or self.search.scoring == "accuracy":
-            decision = fit.scores(unseen)
-            predicted = decision[..., 0] > 0 if decision.shape[-1] == 1 else decision.argmax(axis=-1)
+            predicted = self.search._reduction.predict(fit.scores(unseen))
             return (predicted == self.test_codes) @ self.test_weight / self.test_weight.sum()
         P, C = fit.coef.shape[:2]
         pairs = [[(fit.coef[i, j], fit.intercept[i, j]) for j in range(C)] for i in range(P)]
@@ -68,7 +67,7 @@ class Fold:
 
     def _score_one(self, coef, intercept, unseen):
         """Any scorer, on a model with the given separators."""
-        model = FSVM()
+        model = FSVM(multi_class=self.search.multi_class)
         model.classes_, model.coef_, model.intercept_ = self.search.classes_, coef, intercept
         model.n_features_in_ = unseen.shape[1]
         scorer = check_scoring(model, scoring=self.search.scoring)

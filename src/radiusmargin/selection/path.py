@@ -10,18 +10,20 @@ from sklearn.utils.validation import check_array, check_X_y
 
 from ..geometry import tempered_scatter
 from ..models.base import check_choice, check_number, check_weights
+from ..models.multiclass import Reduction
 from .family import fit_family
 
 
 @dataclass(frozen=True, eq=False)
 class FSVMPath:
-    """Separators along C: `coef` (C, K, d), `intercept` (C, K), one column for two classes.
+    """Separators along C: `coef` (C, K, d), `intercept` (C, K), with K problems as in `FSVM`.
 
-    `gap` is the relative gap and `n_support` the number of rows with a positive multiplier, both (C, K).
+    `problems` says what each separates, `gap` is the relative gap and `n_support` the number of rows with a positive multiplier, both (C, K).
     """
 
     Cs: np.ndarray
     classes: np.ndarray
+    problems: tuple[str, ...]
     coef: np.ndarray = field(repr=False)
     intercept: np.ndarray = field(repr=False)
     objective: np.ndarray = field(repr=False)
@@ -37,6 +39,7 @@ def fsvm_path(
     *,
     whitening=1.0,
     scatter="total",
+    multi_class="ovo",
     sample_weight=None,
     fit_intercept=True,
     tol=1e-6,
@@ -50,10 +53,10 @@ def fsvm_path(
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     Cs : array-like
-    whitening, scatter, fit_intercept, tol, max_iter
+    whitening, scatter, multi_class, fit_intercept, tol, max_iter
         As in `FSVM`.
     n_jobs : int, default=1
-        Threads over the classes.
+        Threads over the problems.
 
     Returns
     -------
@@ -69,6 +72,7 @@ def fsvm_path(
     """
     check_number("whitening", whitening, 0, 1, high_allowed=True)
     check_choice("scatter", scatter, ("total", "within"))
+    check_choice("multi_class", multi_class, ("ovo", "ovr"))
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
     Cs = check_array(np.atleast_1d(Cs), ensure_2d=False, dtype=np.float64, input_name="Cs")
     if (Cs <= 0).any():
@@ -80,7 +84,8 @@ def fsvm_path(
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must contain at least 2 classes, found only {classes.tolist()}.")
-    columns = label_columns(codes, len(classes))
+    reduction = Reduction(len(classes), multi_class == "ovo")
+    columns = reduction.columns(codes)
     space = tempered_scatter(X, codes, sample_weight=weights, kind=scatter)
     fit = fit_family(
         X, columns, weights, space, [whitening], Cs, tol=tol, fit_intercept=fit_intercept, max_iter=max_iter,
@@ -90,6 +95,7 @@ def fsvm_path(
     return FSVMPath(
         Cs=Cs,
         classes=classes,
+        problems=reduction.names(classes),
         coef=fit.coef[0],
         intercept=fit.intercept[0],
         objective=fit.batch.objective.T,
@@ -97,10 +103,3 @@ def fsvm_path(
         gap=fit.batch.gap.T,
         n_support=(fit.batch.alpha > 1e-8 * bounds).sum(axis=2).T,
     )
-
-
-def label_columns(codes, n_classes):
-    """One row of -1 and +1 for two classes, one per class for more."""
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)[None]
-    return np.where(codes == np.arange(n_classes)[:, None], 1.0, -1.0)

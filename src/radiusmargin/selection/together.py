@@ -25,7 +25,7 @@ class LinearFolds:
     def __init__(self, search, X, codes, weight, splits):
         self.search, self.X, self.codes, self.weight, self.splits = search, X, codes, weight, splits
         self.powers = tuple(float(p) for p in listed(search.whitening))
-        self.labels = search._label_columns(codes)
+        self.labels = search._reduction.columns(codes)
         self.folds = [i for i, split in enumerate(splits) if self._is_complement(*split)]
         by_class = "within" in listed(search.scatter) or search.class_weight is not None
         tests = [splits[i][1] for i in self.folds]

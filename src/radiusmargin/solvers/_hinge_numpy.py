@@ -257,7 +257,7 @@ def solve_many(
     n_iter = np.zeros((P, K), dtype=np.int64)
     for p in range(P):
         J = np.arange(n) if rows is None else rows[starts[p] : starts[p + 1]]
-        J = J[weights[J] > 0]
+        J = J[(weights[J] > 0) & (labels[label_of[p], J] != 0)]
         y = labels[label_of[p], J]
         mean = X[J].mean(axis=0) if intercept else np.zeros(d)
         A = y[:, None] * (X[J] - mean)

@@ -38,13 +38,13 @@ def check_data(X):
     return X
 
 
-def check_labels(y, n):
+def check_labels(y, n, *, zero_allowed=False):
     y = np.asarray(y)
     if y.shape != (n,):
         raise ValueError(f"y must have shape ({n},) to match X, got {y.shape}.")
-    if y.dtype.kind not in "iufb" or not np.all((y == 1) | (y == -1)):
+    if y.dtype.kind not in "iufb" or not np.all((y == 1) | (y == -1) | (zero_allowed and (y == 0))):
         found = np.unique(y[:1000])[:5].tolist()
-        raise ValueError(f"y must contain only -1 and +1, found {found}.")
+        raise ValueError(f"y must contain only -1 and +1{' and 0' if zero_allowed else ''}, found {found}.")
     return y.astype(float)
 
 

@@ -252,7 +252,7 @@ def hinge_svm_batch(
     ----------
     X : array-like or sparse matrix of shape (n, d)
     labels : array-like of shape (n,) or (n, L)
-        One column of -1 and +1 per labelling (classes against the rest, for example).
+        One column of -1 and +1 per labelling (pairs of classes, for example); rows labelled 0 take no part.
     Cs : array-like
         Every problem is solved for every C, warm-started from small to large.
     rows : sequence of index arrays, optional
@@ -275,7 +275,7 @@ def hinge_svm_batch(
     if labels.ndim not in (1, 2) or len(labels) != n:
         raise ValueError(f"labels must have shape ({n},) or ({n}, L) to match X, got {labels.shape}.")
     columns = labels[:, None] if labels.ndim == 1 else labels
-    labels = np.ascontiguousarray([check_labels(column, n) for column in columns.T])
+    labels = np.ascontiguousarray([check_labels(column, n, zero_allowed=True) for column in columns.T])
     weights = check_weights(sample_weight, n, None)
     check_positive("Cs", Cs)
     Cs = np.atleast_1d(np.asarray(Cs, dtype=float))
@@ -284,7 +284,7 @@ def hinge_svm_batch(
     problems = check_problems(problems, (len(subsets), len(labels), 1 if B is None else len(B)))
     for r, label in {(r, label) for r, label, _ in problems.tolist()}:
         part = labels[label, subsets[r][weights[subsets[r]] > 0]]
-        if part.size == 0 or part.min() == part.max():
+        if not ((part > 0).any() and (part < 0).any()):
             raise ValueError(f"rows[{r}] must contain both classes of labels[:, {label}] with positive weight.")
     return _solve(
         X, labels, weights, Cs, B=B, subsets=subsets, problems=problems, fit_intercept=fit_intercept, tol=tol,
@@ -299,7 +299,7 @@ def _solve(
 ):  # fmt: skip
     """Call the backend on validated arrays, with the Cs in increasing order.
 
-    `start` holds one row (theta) and one row (alpha) per problem; a row (q, constant) of `linear` makes the regulariser
+    A row labelled 0 takes no part. `start` holds one row (theta) and one row (alpha) per problem; a row (q, constant) of `linear` makes the regulariser
     ``1/2 w'Bw - q'w + constant``; `gram` holds the inner products of the rows, from any origin, where a caller has them.
     """
     check_positive("tol", tol)

@@ -132,13 +132,14 @@ class _MatrixNewton:
     def __init__(self, problem, state):
         self.problem, self.state = problem, state
         self.X, self.signs = problem.X, problem.Y
-        self.c = np.tile(problem.C * problem.weights, (problem.n_columns, 1))
+        self.c = problem.costs
         self.envelope = NuclearEnvelope(problem.norm, problem.penalty)
         self.root = problem.norm.root
         self.K, self.d = problem.n_columns, len(self.root)
         L, s, Rt = np.linalg.svd(self.envelope.matrix(self.root @ state.W), full_matrices=False)
         level = problem.penalty.slope(s.sum())
-        self.reference, self.penalty = state.alpha / self.c, FIRST_PENALTY
+        self.reference = np.divide(state.alpha, self.c, out=np.zeros_like(self.c), where=self.c > 0)
+        self.penalty = FIRST_PENALTY
         self.Y0, self.sigma = level * (L @ Rt), FIRST_SIGMA * level / max(s[0], 1e-300)
 
     def run(self, max_steps):
@@ -227,7 +228,7 @@ class _MatrixNewton:
         H = np.zeros((size + self.K, size + self.K))
         self.envelope.add_derivative(H)
         for k in range(self.K):
-            band = np.flatnonzero((point.a[k] > 0.0) & (point.a[k] < 1.0))
+            band = np.flatnonzero((point.a[k] > 0.0) & (point.a[k] < 1.0) & (self.c[k] > 0.0))
             rows, weights = self.X[band], self.penalty * self.c[k, band]
             scaled = rows.multiply(weights[:, None]).tocsr() if sparse.issparse(rows) else rows * weights[:, None]
             gram = rows.T @ scaled
@@ -237,7 +238,8 @@ class _MatrixNewton:
             if self.problem.fit_intercept:
                 H[b, own] = np.asarray(scaled.sum(axis=0)).ravel()
                 H[b, b] = weights.sum() + 1e-9 * self.c[k].sum()
-        # Directions in which neither term curves keep a little; the intercepts, of other units, have had theirs.
+        # Directions in which neither term curves keep a little of what the envelope curves at most; the intercepts, of
+        # other units, have had theirs.
         W = np.arange(size)
-        H[W, W] += 1e-10 * np.mean(H[W, W])
+        H[W, W] += 1e-10 * max(np.mean(H[W, W]), self.sigma * np.mean(np.diag(self.problem.norm.T)))
         return H

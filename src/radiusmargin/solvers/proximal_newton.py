@@ -25,9 +25,10 @@ def solve_proximal_newton(problem, state):
         W, b, objective = state.W.copy(), state.b.copy(), state.history[-1]["objective"]
         state.take(ONLY, problem.hinge(ONLY, *_quadratic_model(problem, W), state.start(ONLY), inner_tol))
         state.certify()
-        if not _descends(problem, state, W, b, objective):
-            break
+        descends = _descends(problem, state, W, b, objective)
         gap = state.history[-1]["gap"]
+        if not descends:
+            break
         inner_tol = max(0.3 * inner_tol, 1e-12)  # the next round is there because this one was not enough
     if gap <= problem.tol:
         return True

@@ -9,6 +9,7 @@ other problems of one column are a few such SVMs (`proximal_newton`), several co
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -35,6 +36,8 @@ class RadiusMarginResult(Result):
 class RadiusMarginProblem:
     """The validated data of a problem: rows X, labels Y (K, n), loss weights, and what M is measured by.
 
+    A row labelled 0 takes no part in that column.
+
     `penalty` is the form (constrained or penalised), `norm` the function N. X may be sparse. `start` is a solution to
     begin from, as (coef, intercept, alpha) with alpha in its box.
     """
@@ -59,10 +62,15 @@ class RadiusMarginProblem:
         """Whether this is F-SVM itself, one hinge problem."""
         return self.n_columns == 1 and self.norm.eta == 0.0 and isinstance(self.penalty, Constrained)
 
+    @cached_property
+    def costs(self):
+        """Bounds of the multipliers, (K, n)."""
+        return self.C * self.weights * (self.Y != 0)
+
     def losses(self, W, b):
         """Weighted hinge loss of each column."""
-        margins = self.Y.T * (self.X @ W + b)
-        return self.C * (self.weights @ np.maximum(0.0, 1.0 - margins))
+        margins = self.Y * (self.X @ W + b).T
+        return np.einsum("kn,kn->k", self.costs, np.maximum(0.0, 1.0 - margins))
 
     def objective(self, W, b):
         return self.penalty.value(self.norm.value(W)) + self.losses(W, b).sum()
