@@ -27,6 +27,7 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[bench]" || true
 	for script in hinge fsvm selection kernels competitors accuracy; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	$(BIN)/python benchmarks/accuracy.py --classes all
 	$(BIN)/python benchmarks/accuracy.py --kernel rbf --repeats 2
 
 clean:
