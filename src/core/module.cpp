@@ -63,7 +63,8 @@ struct Data {
     Index row_stride = 0, column_stride = 0;
     SparseArrays sparse{};
     Index n = 0, d = 0;
-    const double* gram = nullptr;
+    const double* gram = nullptr;  // inner products of the rows
+    bool only_gram = false;        // without the rows: coefficients are those of rows then
     const double* weights = nullptr;
     const double* Cs = nullptr;
     Index n_Cs = 0;
@@ -79,6 +80,20 @@ struct Sink {
     std::int64_t* n_iter;
 };
 
+// A separator in the user's coordinates, in which the intercept is less by what is returned.
+template <class Rows>
+double put_coef(const Rows& rows, const std::vector<Index>&, const Vector& mean, const Vector& theta, double* out) {
+    std::copy_n(theta.data(), rows.d(), out);
+    return dot(rows.d(), mean.data(), theta.data());
+}
+double put_coef(const InnerProducts& rows, const std::vector<Index>& J, const Vector&, const Vector& theta,
+                double* out) {
+    Vector coefficients;
+    const double shift = rows.coefficients(theta, coefficients);
+    for (std::size_t i = 0; i < J.size(); ++i) out[J[i]] += coefficients[i];  // a row may be there twice
+    return shift;
+}
+
 template <class Rows>
 void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, const Vector& y, const Vector& mean,
               const Regularizer& B, const Options& options, Solution start, const double* linear, const Sink& sink) {
@@ -91,7 +106,7 @@ void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, c
         if (linear) problem.q = q.data(), problem.constant = linear[data.d];
         Solution best;
         bool done = false;
-        if constexpr (!std::is_same_v<Rows, Columns>)
+        if constexpr (!std::is_same_v<Rows, Columns> && !std::is_same_v<Rows, InnerProducts>)
             if (data.sifting && rows.n() >= kSiftingRatio * rows.D()) done = Sifting<Rows>(problem, options).run(start, best);
         if (!done) {
             Options rest = options;
@@ -103,12 +118,8 @@ void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, c
         // Nothing finite was found (an overflow): the zero solution, whose gap says what it is worth.
         if (best.theta.empty()) best.theta.assign(rows.D(), 0.0);
         if (best.alpha.empty()) best.alpha.assign(J.size(), 0.0);
-        double shift = 0;
-        for (Index l = 0; l < data.d; ++l) {
-            sink.coef[k * data.d + l] = best.theta[l];
-            shift += mean[l] * best.theta[l];
-        }
-        sink.intercept[k] = data.intercept ? best.theta[data.d] - shift : 0.0;
+        const double shift = put_coef(rows, J, mean, best.theta, sink.coef + k * data.d);
+        sink.intercept[k] = data.intercept ? best.theta[rows.d()] - shift : 0.0;
         sink.objective[k] = best.objective;
         sink.dual_objective[k] = best.dual_objective;
         sink.n_iter[k] = best.n_iter;
@@ -140,7 +151,12 @@ Vector centre(const Data& data, const std::vector<Index>& J) {
 // One problem: the rows J of the data with labels y (of all n rows), every C in turn.
 void run_problem(const Data& data, const std::vector<Index>& J, const double* labels, const Regularizer& B,
                  const Options& options, Solution start, const double* linear, const Sink& sink) {
-    const Vector mean = centre(data, J), y = pick(labels, J);
+    const Vector y = pick(labels, J);
+    if (data.only_gram) {
+        const InnerProducts rows(data.gram, data.n, J, y, data.intercept);
+        return run_path(data, rows, J, y, {}, B, options, std::move(start), nullptr, sink);
+    }
+    const Vector mean = centre(data, J);
     bool all = static_cast<Index>(J.size()) == data.n;  // a permutation or a bootstrap sample is not the matrix itself
     for (Index i = 0; all && i < data.n; ++i) all = J[i] == i;
     if (!start.theta.empty() && data.intercept)
@@ -187,10 +203,13 @@ std::vector<Index> participants(const Data& data, const double* labels, const st
     return J;
 }
 
-Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers> B, bool intercept, double tol,
+Data describe(nb::object X, const std::optional<Labels>& gram, Array weights, Array Cs, std::optional<Regularizers> B, bool intercept, double tol,
               int max_iter, int newton_budget, bool sifting) {
     Data data;
-    if (nb::isinstance<nb::tuple>(X)) {
+    if (X.is_none()) {
+        data.only_gram = true;
+        data.n = data.d = static_cast<Index>(gram.value().shape(0));
+    } else if (nb::isinstance<nb::tuple>(X)) {
         auto parts = nb::cast<nb::tuple>(X);
         auto values = nb::cast<Array>(parts[0]);
         auto indices = nb::cast<Indices32>(parts[1]);
@@ -204,6 +223,11 @@ Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers>
         data.n = static_cast<Index>(dense.shape(0)), data.d = static_cast<Index>(dense.shape(1));
         data.row_stride = dense.stride(0), data.column_stride = dense.stride(1);
     }
+    if (gram) {
+        if (static_cast<Index>(gram->shape(0)) != data.n || static_cast<Index>(gram->shape(1)) != data.n)
+            throw nb::value_error("gram must hold the inner products of all rows");
+        data.gram = gram->data();
+    }
     data.weights = weights.data();
     data.Cs = Cs.data(), data.n_Cs = static_cast<Index>(Cs.shape(0));
     if (B) data.regularizers = B->data(), data.dense_regularizer = B->ndim() == 3;
@@ -212,7 +236,8 @@ Data describe(nb::object X, Array weights, Array Cs, std::optional<Regularizers>
     return data;
 }
 
-// Problem p takes rows[starts[p]:starts[p+1]] (all rows if `rows` is None), label row label_of[p] and matrix
+// Without X the rows are known by their inner products `gram` only, and a separator is that combination of them which
+// `coef` holds. Problem p takes rows[starts[p]:starts[p+1]] (all rows if `rows` is None), label row label_of[p] and matrix
 // regularizer_of[p]; row p of `linear` holds its q and constant. Every output has a first axis over problems and a
 // second over Cs.
 nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::optional<Indices> rows,
@@ -221,12 +246,7 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
                      std::optional<Labels> start_alpha,
                      bool keep_alpha, bool intercept, double tol, int max_iter, int newton_budget,
                      bool sifting, int n_threads, std::optional<Labels> gram) {
-    Data data = describe(X, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
-    if (gram) {
-        if (static_cast<Index>(gram->shape(0)) != data.n || static_cast<Index>(gram->shape(1)) != data.n)
-            throw nb::value_error("gram must hold the inner products of all rows");
-        data.gram = gram->data();
-    }
+    const Data data = describe(X, gram, weights, Cs, B, intercept, tol, max_iter, newton_budget, sifting);
     const std::size_t P = label_of.shape(0), K = data.n_Cs, d = data.d, n = data.n;
     auto coef = make_array<double>({P, K, d});
     auto intercepts = make_array<double>({P, K}), objective = make_array<double>({P, K}),
@@ -336,7 +356,7 @@ NB_MODULE(_core, m) {
     m.def("multiplier_step", &multiplier_step_of, nb::arg("reference"), nb::arg("z"), nb::arg("s"), nb::arg("c"));
     m.def("slope", &slope_of, nb::arg("reference"), nb::arg("z"), nb::arg("dz"), nb::arg("s"), nb::arg("t"),
           nb::arg("c"));
-    m.def("solve_many", &solve_many, nb::arg("X"), nb::arg("labels"), nb::arg("weights"), nb::arg("Cs"),
+    m.def("solve_many", &solve_many, nb::arg("X").none(), nb::arg("labels"), nb::arg("weights"), nb::arg("Cs"),
           nb::arg("rows").none(), nb::arg("starts").none(), nb::arg("label_of"), nb::arg("B").none(),
           nb::arg("regularizer_of"), nb::arg("linear").none(), nb::arg("start_theta").none(),
           nb::arg("start_alpha").none(),

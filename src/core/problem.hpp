@@ -69,6 +69,12 @@ bool balance(const Problem<Rows>& problem, Vector& alpha, double& total) {
     return true;
 }
 
+// Each side is a bound of its own, so the best of both may come from different iterates.
+inline void keep_better(const Vector& theta, double primal, Vector alpha, double dual, Solution& best) {
+    if (primal < best.objective) best.objective = primal, best.theta = theta;
+    if (dual > best.dual_objective) best.dual_objective = dual, best.alpha = std::move(alpha);
+}
+
 // Evaluates both objectives at (theta, alpha), alpha made feasible first, and keeps the pair if it is better.
 template <class Rows>
 bool certify(const Problem<Rows>& problem, const Vector& theta, Vector alpha, Solution& best) {
@@ -86,9 +92,7 @@ bool certify(const Problem<Rows>& problem, const Vector& theta, Vector alpha, So
     }
     primal += problem.constant;
     dual += problem.constant - 0.5 * problem.B.inverse_quadratic(g.data());
-    // Each side is a bound of its own, so the best of both may come from different iterates.
-    if (primal < best.objective) best.objective = primal, best.theta = theta;
-    if (dual > best.dual_objective) best.dual_objective = dual, best.alpha = std::move(alpha);
+    keep_better(theta, primal, std::move(alpha), dual, best);
     return true;
 }
 

@@ -1,4 +1,4 @@
-// The data matrix of a hinge problem, in the three forms that are worth having.
+// The data matrix of a hinge problem, in the forms that are worth having (one more: inner_products.hpp).
 //
 // A problem sees the n x D matrix A = y * [x - mean, 1] (the last column only with an intercept) through
 //   times(theta, out)            A theta
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "regularizer.hpp"
@@ -23,6 +24,23 @@ inline void mirror(double* H, Index n) {
         for (Index I = J; I < n; I += kBlock)
             for (Index j = J; j < std::min(J + kBlock, n); ++j)
                 for (Index i = std::max(I, j + 1); i < std::min(I + kBlock, n); ++i) H[i * n + j] = H[j * n + i];
+}
+
+// From the inner products K (n_K x n_K, at any origin) of rows of which J are wanted to those of the centred and signed
+// ones; `means` becomes the inner products of the rows J with their mean.
+inline Vector centred_gram(const double* K, Index n_K, const std::vector<Index>& J, const double* y, Vector& means) {
+    const Index n = static_cast<Index>(J.size());
+    Vector G(static_cast<std::size_t>(n) * n);
+    means.assign(n, 0.0);
+    for (Index i = 0; i < n; ++i) {
+        const double* row = K + J[i] * n_K;
+        for (Index j = 0; j < n; ++j) means[j] += G[i * n + j] = row[J[j]];
+    }
+    double mean = 0;
+    for (auto& m : means) mean += (m /= double(n)) / double(n);
+    for (Index i = 0; i < n; ++i)
+        for (Index j = 0; j < n; ++j) G[i * n + j] = y[i] * y[j] * (G[i * n + j] - means[i] - means[j] + mean);
+    return G;
 }
 
 // Dense, centred and signed at construction: the form for few features. Kept feature-major for the products, and once
@@ -112,7 +130,12 @@ class DenseRows {
     static constexpr bool has_row_gram() { return true; }
     const Vector& row_gram(const Regularizer& B) const {  // computed once: every C of a path needs it again
         if (!row_gram_.empty()) return row_gram_;
-        if (gram_ && B.identity()) return centre_gram();
+        if (gram_ && B.identity()) {
+            std::vector<Index> all(n_);
+            std::iota(all.begin(), all.end(), Index{0});
+            Vector means;
+            return row_gram_ = centred_gram(gram_, n_, all, y_, means);
+        }
         Vector scale(d_, 1.0), rows(static_cast<std::size_t>(n_) * d_);
         B.divide(scale.data());
         for (Index i = 0; i < n_; ++i)
@@ -150,19 +173,6 @@ class DenseRows {
     }
 
   private:
-    // From the inner products of the rows at any origin to those of the centred and signed ones.
-    const Vector& centre_gram() const {
-        Vector means(n_, 0.0);
-        for (Index i = 0; i < n_; ++i) axpy(n_, 1.0 / double(n_), gram_ + i * n_, means.data());
-        double mean = 0;
-        for (double m : means) mean += m / double(n_);
-        row_gram_.resize(static_cast<std::size_t>(n_) * n_);
-        for (Index i = 0; i < n_; ++i)
-            for (Index j = 0; j < n_; ++j)
-                row_gram_[i * n_ + j] = y_[i] * y_[j] * (gram_[i * n_ + j] - means[i] - means[j] + mean);
-        return row_gram_;
-    }
-
     const double* X_;
     Index row_, col_, n_, d_, D_;
     const double* y_;

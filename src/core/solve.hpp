@@ -1,6 +1,7 @@
 // Which method, when: sifting for many rows, Newton always (in the rows where these are few), the interior point where
 // Newton stalls.
 #pragma once
+#include "inner_products.hpp"
 #include "interior_point.hpp"
 #include "row_newton.hpp"
 
@@ -20,13 +21,17 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     Solution best;
     certify_zero(problem, best);
     const int budget = std::min(options.max_iter, options.newton_budget);
-    if (row_space_pays(problem))
+    if constexpr (std::is_same_v<Rows, InnerProducts>) {  // the other methods need features
         RowNewton<Rows>(problem, options).run(start, std::move(reference), penalty, budget, best);
-    else
-        Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
-    if (!(best.gap() <= options.tol) && best.n_iter < options.max_iter)
-        InteriorPoint<Rows>(problem, options)
-            .run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);
+    } else {
+        if (row_space_pays(problem))
+            RowNewton<Rows>(problem, options).run(start, std::move(reference), penalty, budget, best);
+        else
+            Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
+        if (!(best.gap() <= options.tol) && best.n_iter < options.max_iter)
+            InteriorPoint<Rows>(problem, options)
+                .run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);
+    }
     return best;
 }
 

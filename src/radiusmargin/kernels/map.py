@@ -177,7 +177,6 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         `gram_` then holds the kernel matrix, if asked for and computed on the way.
         """
-        check_parameters(self)
         self.n_features_in_ = X.shape[1]
         rows = np.flatnonzero(weight)
         source = self._make_source(X, weight, rows)
@@ -193,16 +192,27 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.gram_ = expansion.gram
         return expansion.features if weight.all() else self._map(X)
 
+    def kernel_function(self, X, weight):
+        """The kernel with gamma resolved on (validated) training rows; None where X holds its values."""
+        check_parameters(self)
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            return None
+        gamma = resolve_gamma(self.gamma, X, weight)
+        return KernelFunction(self.kernel, gamma, self.degree, float(self.coef0), dict(self.kernel_params or {}))
+
+    def keeps_all(self, function, n):
+        """Whether, in any basis, the default keeps every component of n rows: their inner products say it all then."""
+        definite = function is not None and function.is_definite
+        return self.basis == "any" and self.n_components is None and n <= (ALL_ROWS if definite else EXACT_ROWS)
+
     def _make_source(self, X, weight, rows):
         """Kernel values of the rows with a weight."""
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        self._function = self.kernel_function(X, weight)
+        if self._function is None:
             K = check_kernel_matrix(X)
-            self.gamma_, self._function = None, None
+            self.gamma_ = None
             return MatrixSource(K if len(rows) == len(K) else K[np.ix_(rows, rows)])
-        self.gamma_ = resolve_gamma(self.gamma, X, weight)
-        self._function = KernelFunction(
-            self.kernel, self.gamma_, self.degree, float(self.coef0), dict(self.kernel_params or {})
-        )
+        self.gamma_ = self._function.gamma
         return FunctionSource(self._function, X if len(rows) == X.shape[0] else X[rows])
 
     def _expand(self, source, weight):

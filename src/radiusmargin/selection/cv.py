@@ -21,6 +21,7 @@ from ..solvers.result import relative_gap
 from .criteria import OneFit
 from .features import feature_sets, listed
 from .folds import Fold, take
+from .gram_folds import GramFolds
 from .grid import Member, Scores
 from .together import LinearFolds
 
@@ -176,8 +177,9 @@ class FSVMCV(MarginClassifier):
 
     def _search(self, X, codes, weight, splits, scores):
         Cs = self._initial_Cs(weight)
-        linear = self._is_linear and self.criterion == "cv" and 0 in listed(self.eta)
-        together = LinearFolds(self, X, codes, weight, splits) if linear else None
+        together = None
+        if self.criterion == "cv" and 0 in listed(self.eta):
+            together = (LinearFolds if self._is_linear else GramFolds)(self, X, codes, weight, splits)
         for extension in range(EXTENSIONS + 1):
             self._score_all(X, codes, weight, splits, Cs, scores, together)
             if extension == EXTENSIONS or not isinstance(self.Cs, Integral):
@@ -198,26 +200,30 @@ class FSVMCV(MarginClassifier):
             return self._score_without_refitting(X, codes, weight, Cs, scores)
         done = together.score(Cs, scores) if together else set()
         for i, (train, test) in enumerate(splits):
-            etas = [eta for eta in listed(self.eta) if eta > 0 or i not in done]
             if self.verbose:
                 print(f"\r[FSVMCV] split {i + 1}/{len(splits)}", end="", file=sys.stderr, flush=True)
-            if etas:
-                self._score_split(X, codes, weight, train, test, Cs, etas, i, scores)
+            covers = together.covers if i in done else lambda shared, eta: False
+            left = [(shared, self._forms(shared, covers)) for shared in feature_sets(self)]
+            self._score_split(X, codes, weight, train, test, Cs, [part for part in left if part[1]], i, scores)
         if self.verbose:
             print(file=sys.stderr)
 
-    def _score_split(self, X, codes, weight, train, test, Cs, etas, i, scores):
+    def _forms(self, shared, covers):
+        """(scatter, eta) of the members on some features, except those that are covered."""
+        forms = product(listed(self.scatter), listed(self.eta))
+        return [(scatter, eta) for scatter, eta in forms if shared.serves(scatter, eta) and not covers(shared, eta)]
+
+    def _score_split(self, X, codes, weight, train, test, Cs, sets, i, scores):
         inner = weight[train] * self._class_factors(codes[train], weight[train])[codes[train]]
         columns = train if isinstance(self.kernel, str) and self.kernel == "precomputed" else None
-        for shared in feature_sets(self):
+        for shared, forms in sets:
             whole = shared.fit(self, take(X, train, columns), inner)
             unseen = take(X, test, columns)
             mapped = whole.of(unseen)
-            for scatter, size in product(listed(self.scatter), shared.sizes):
-                served = [eta for eta in etas if shared.serves(scatter, eta)]
+            for (scatter, eta), size in product(forms, shared.sizes):
                 key = {"scatter": scatter, "gamma": shared.gamma, "n_components": shared.name(size)}
                 fold = Fold(self, whole.leading(size), unseen, mapped, codes[train], codes[test], weight[test])
-                fold.score(shared.powers, Cs, served, key, i, scores, shared.euclidean)
+                fold.score(shared.powers, Cs, eta, key, i, scores, shared.euclidean)
 
     def _score_without_refitting(self, X, codes, weight, Cs, scores):
         inner = weight * self._class_factors(codes, weight)[codes]

@@ -40,16 +40,19 @@ class FeatureSet:
         """`Features` of the training rows X."""
         if search._is_linear:
             return Features(X, weight, None, X)
+        mapping = self.mapping(search)
+        if not isinstance(mapping, KernelMap):
+            extra = {"sample_weight": weight} if has_fit_parameter(mapping, "sample_weight") else {}
+            return Features(X, weight, mapping, mapping.fit_transform(X, **extra))
+        return Features(X, weight, mapping, mapping.fit_features(X, weight, keep_gram=bool(self.euclidean)))
+
+    def mapping(self, search):
+        """The map, not fitted yet."""
         mapping = FSVM(
             kernel=search.kernel, gamma=self.gamma, degree=search.degree, coef0=search.coef0,
             n_components=self.n_components, random_state=search.random_state, whitening=self.powers[0],
         )._make_kernel_map()  # fmt: skip
-        if not isinstance(mapping, KernelMap):
-            extra = {"sample_weight": weight} if has_fit_parameter(mapping, "sample_weight") else {}
-            return Features(X, weight, mapping, mapping.fit_transform(X, **extra))
-        if self.euclidean:
-            mapping.set_params(basis="any")
-        return Features(X, weight, mapping, mapping.fit_features(X, weight, keep_gram=bool(self.euclidean)))
+        return mapping.set_params(basis="any") if self.euclidean else mapping
 
 
 def feature_sets(search):

@@ -23,13 +23,12 @@ class Fold:
         self.search, self.features, self.unseen, self.mapped = search, features, unseen, mapped
         self.codes, self.test_codes, self.test_weight = codes, test_codes, test_weight
 
-    def score(self, powers, Cs, etas, key, split, scores, euclidean):
-        """Put the score of every member (exponent, eta, C) on this split into `scores`."""
-        for eta in etas:
-            if eta > 0:
-                self._score_smoothed(powers, Cs, eta, key, split, scores)
-            else:
-                self._score_family(powers, Cs, key, split, scores, euclidean)
+    def score(self, powers, Cs, eta, key, split, scores, euclidean):
+        """Put the score of every member (exponent, C) on this split into `scores`."""
+        if eta > 0:
+            self._score_smoothed(powers, Cs, eta, key, split, scores)
+        else:
+            self._score_family(powers, Cs, key, split, scores, euclidean)
 
     def _score_smoothed(self, powers, Cs, eta, key, split, scores):
         unseen = self._test_features(self.features)

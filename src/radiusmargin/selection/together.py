@@ -1,4 +1,4 @@
-"""The splits of a linear search solved together: one compiled call for all folds, exponents, classes and C."""
+"""The splits of a search solved together: one compiled call for all folds, exponents, classes and C."""
 
 from __future__ import annotations
 
@@ -16,16 +16,29 @@ from .moments import FoldMoments
 BATCH = 1 << 20  # numbers in the training parts of a batch: an interrupt loses the batch that it comes into
 
 
-class LinearFolds:
+class FoldsTogether:
+    """The splits of a search. `score` scores what it `covers` on those that it can serve, and returns these."""
+
+    def __init__(self, search, X, codes, weight, splits):
+        self.search, self.X, self.codes, self.weight, self.splits = search, X, codes, weight, splits
+        self.labels = search._reduction.columns(codes)
+
+    def _score(self, i, fit, rows):
+        """Scores of the members fitted to split i, shape (P, C), where `rows` are what they are linear in."""
+        test = self.splits[i][1]
+        fold = Fold(self.search, None, None, None, None, self.codes[test], self.weight[test])
+        return fold.score_fit(fit, rows[test])
+
+
+class LinearFolds(FoldsTogether):
     """Training parts that are all rows but the test fold, in the user's units: they share the rows of one matrix.
 
     A fold whose scatter cannot be had by subtraction, or is singular, is left to the caller.
     """
 
     def __init__(self, search, X, codes, weight, splits):
-        self.search, self.X, self.codes, self.weight, self.splits = search, X, codes, weight, splits
+        super().__init__(search, X, codes, weight, splits)
         self.powers = tuple(float(p) for p in listed(search.whitening))
-        self.labels = search._reduction.columns(codes)
         self.folds = [i for i, split in enumerate(splits) if self._is_complement(*split)]
         by_class = "within" in listed(search.scatter) or search.class_weight is not None
         tests = [splits[i][1] for i in self.folds]
@@ -36,6 +49,10 @@ class LinearFolds:
         if len(train) + len(test) != n or len(train) <= d:
             return False
         return bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
+
+    @staticmethod
+    def covers(shared, eta):
+        return eta == 0
 
     def score(self, Cs, scores):
         """Put the scores of all members without smoothing into `scores`; returns the splits that were scored."""
@@ -65,17 +82,11 @@ class LinearFolds:
         left, folds = folds[~trusted], folds[trusted]
         if len(folds):
             coef, intercept = self._fit(folds, factors, B, Cs)
-            values = [self._score(i, FamilyFit(coef[f], intercept[f], None)) for f, i in enumerate(folds.tolist())]
-            values = np.array(values)
+            fits = [FamilyFit(coef[f], intercept[f], None) for f in range(len(folds))]
+            values = np.array([self._score(i, fit, self.X) for i, fit in zip(folds, fits, strict=True)])
             for (j, p), (k, C) in product(enumerate(self.powers), enumerate(Cs)):
                 scores.set(Member(p, float(C), scatter=scatter), folds, values[:, j, k])
         return set(left.tolist())
-
-    def _score(self, i, fit):
-        test = self.splits[i][1]
-        return Fold(self.search, None, None, None, None, self.codes[test], self.weight[test]).score_fit(
-            fit, self.X[test]
-        )
 
     def _fit(self, folds, factors, B, Cs):
         """Separators of shape (fold, power, C, class, feature), and their intercepts."""

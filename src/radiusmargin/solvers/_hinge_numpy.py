@@ -249,7 +249,7 @@ def solve_many(
 
         values, indices, indptr, d = X
         X = csr_array((values, indices, indptr), shape=(len(indptr) - 1, d)).toarray()
-    n, d = X.shape
+    n, d = gram.shape if X is None else X.shape
     P, K = len(label_of), len(Cs)
     coef, intercepts = np.zeros((P, K, d)), np.zeros((P, K))
     objective, dual = np.zeros((P, K)), np.zeros((P, K))
@@ -259,12 +259,13 @@ def solve_many(
         J = np.arange(n) if rows is None else rows[starts[p] : starts[p + 1]]
         J = J[(weights[J] > 0) & (labels[label_of[p], J] != 0)]
         y = labels[label_of[p], J]
-        mean = X[J].mean(axis=0) if intercept else np.zeros(d)
-        A = y[:, None] * (X[J] - mean)
+        features, combine = _features(gram[np.ix_(J, J)]) if X is None else (X[J], None)
+        mean = features.mean(axis=0) if intercept else np.zeros(features.shape[1])
+        A = y[:, None] * (features - mean)
         if intercept:
             A = np.column_stack([A, y])
-        matrix = _as_matrix(B, regularizer_of[p], d)
-        q, constant = np.zeros(d + intercept), 0.0  # the intercept has no linear term
+        matrix = _as_matrix(B, regularizer_of[p], len(mean))
+        q, constant = np.zeros(A.shape[1]), 0.0  # the intercept has no linear term
         if linear is not None:
             q[:d], constant = linear[p, :d], linear[p, d]
         theta = None if start_theta is None else start_theta[p]
@@ -277,13 +278,25 @@ def solve_many(
             except linalg.LinAlgError:
                 raise ValueError("regularizer is not positive definite") from None
             best = solve(problem, tol, max_iter, newton_budget, theta, alpha)
-            coef[p, k] = best.theta[:d]
-            intercepts[p, k] = best.theta[d] - mean @ best.theta[:d] if intercept else 0.0
+            w, b = problem.split(best.theta)
+            if combine is None:
+                coef[p, k] = w
+            else:
+                np.add.at(coef[p, k], J, combine @ w)
+            intercepts[p, k] = b[0] - mean @ w if intercept else 0.0
             objective[p, k], dual[p, k], n_iter[p, k] = best.objective, best.dual_objective, best.n_iter
             if keep_alpha:
                 alphas[p, k, J] = best.alpha
             theta, alpha = best.theta, best.alpha * (Cs[k + 1] / C if k + 1 < K else 1.0)
     return coef, intercepts, alphas, objective, dual, n_iter
+
+
+def _features(gram):
+    """Features F of rows from their inner products, and the matrix that makes w = F'u into the combination u of rows."""
+    values, vectors = np.linalg.eigh(gram)
+    keep = values > 1e-13 * values[-1]
+    roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
+    return vectors * roots, vectors / roots
 
 
 def _as_matrix(B, index, d):

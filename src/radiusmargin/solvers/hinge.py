@@ -301,6 +301,8 @@ def _solve(
 
     A row labelled 0 takes no part. `start` holds one row (theta) and one row (alpha) per problem; a row (q, constant) of `linear` makes the regulariser
     ``1/2 w'Bw - q'w + constant``; `gram` holds the inner products of the rows, from any origin, where a caller has them.
+    With these alone (X is None) `coef` holds combinations of the rows: the scores of others are ``k @ coef + intercept``
+    for their inner products k with all rows. There is no fallback then to a method that needs features.
     """
     check_positive("tol", tol)
     check_count("max_iter", max_iter)
@@ -308,7 +310,7 @@ def _solve(
         if not np.isfinite(np.max(Cs) * np.max(weights) * len(weights)):
             raise ValueError(f"C times sample_weight overflows: the largest C is {np.max(Cs):g}. Use smaller weights.")
     order = np.argsort(Cs, kind="stable")
-    d = X.shape[1]
+    d = len(gram) if X is None else X.shape[1]
     if problems is None:
         problems = np.zeros((1, 3), dtype=np.int64)
     starts = flat = None

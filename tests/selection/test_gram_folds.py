@@ -1,0 +1,129 @@
+"""A kernel search in inner products gives what FSVM gives on every fold, through its feature map."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold
+
+from radiusmargin import FSVM, FSVMCV
+from radiusmargin.selection.gram_folds import GramFolds
+from radiusmargin.solvers import _hinge_numpy as twin
+from radiusmargin.solvers.hinge import _solve
+
+CS = [0.1, 1.0, 30.0]
+
+
+def overlapping(classes=2, n=90, d=4):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % classes
+    return rng.normal(size=(n, d)) + 0.8 * rng.normal(size=(classes, d))[y], y
+
+
+def first_decision(model, X, y, sample_weight=None):
+    """A scorer that is any decision value: of the first test row, for its class."""
+    values = model.decision_function(X)[0]
+    return float(values if np.ndim(values) == 0 else values[list(model.classes_).index(y[0])])
+
+
+def by_hand(X, y, splits, weight, **params):
+    """{(C, gamma): decision values} of FSVM, one per split."""
+    precomputed = params["kernel"] == "precomputed"
+    gammas = params.pop("gamma") if isinstance(params.get("gamma"), list) else [params.pop("gamma", "scale")]
+    values = {}
+    for C in CS:
+        for gamma in gammas:
+            for train, test in splits:
+                cut = np.ix_(train, train) if precomputed else train
+                unseen = X[np.ix_(test[:1], train)] if precomputed else X[test[:1]]
+                model = FSVM(C, whitening=0.0, gamma=gamma, tol=1e-10, **params).fit(X[cut], y[train], weight[train])
+                values.setdefault((C, gamma), []).append(first_decision(model, unseen, y[test]))
+    return values
+
+
+@pytest.fixture
+def covered(monkeypatch):
+    """The splits that the search in inner products has taken upon itself."""
+    found, original = [], GramFolds.score
+    monkeypatch.setattr(GramFolds, "score", lambda *args: found.append(original(*args)) or found[-1])
+    return found
+
+
+KERNELS = {
+    "gammas": {"kernel": "rbf", "gamma": [0.05, 1.0]},
+    "scale": {"kernel": "rbf"},
+    "laplacian": {"kernel": "laplacian", "gamma": 0.3},
+    "high rank": {"kernel": "poly", "degree": 4, "coef0": 1.0, "gamma": 0.2},
+    "callable": {"kernel": lambda X, Y: rbf_kernel(X, Y, gamma=0.3)},
+    "balanced": {"kernel": "rbf", "class_weight": "balanced"},
+    "class weights": {"kernel": "rbf", "class_weight": {0: 1.0, 1: 3.0}},
+    "precomputed": {"kernel": "precomputed"},
+}
+LEFT = {
+    "indefinite": {"kernel": "sigmoid", "gamma": 2.0, "coef0": -1.0},
+    "small rank": {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.2},
+    "no intercept": {"kernel": "rbf", "fit_intercept": False},
+}
+
+
+@pytest.mark.filterwarnings("ignore:the kernel is not positive")
+@pytest.mark.parametrize("case", [*KERNELS, *LEFT])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_decision_values_are_those_of_fsvm(covered, case, classes):
+    X, y = overlapping(classes)
+    params = KERNELS.get(case) or LEFT[case]
+    if case == "precomputed":
+        X = rbf_kernel(X, gamma=0.3)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    splits = list(StratifiedKFold(3).split(X, y))
+    options = {"whitening": 0.0, "cv": splits, "cv_tol": 1e-10, "scoring": first_decision, "refit": False}
+    model = FSVMCV(CS, **options, **params).fit(X, y, weight)
+    assert covered == [set() if case in LEFT else {0, 1, 2}]
+    expected = by_hand(X, y, splits, weight, **params)
+    for p, values in zip(model.cv_results_["params"], model.scores_, strict=True):
+        np.testing.assert_allclose(values, expected[p["C"], p["gamma"]], atol=2e-4)
+
+
+@pytest.mark.parametrize("form", ["overlapping splits", "repeated rows", "sparse"])
+def test_any_index_sets(covered, form):
+    X, y = overlapping()
+    splits = list(ShuffleSplit(3, test_size=0.3, random_state=0).split(X))
+    if form == "repeated rows":
+        splits = [(np.random.default_rng(0).choice(train, len(train)), test) for train, test in splits]
+    data = sparse.csr_array(np.where(np.abs(X) < 0.5, 0.0, X)) if form == "sparse" else X
+    options = {"kernel": "rbf", "whitening": 0.0, "cv": splits, "cv_tol": 1e-10, "refit": False}
+    model = FSVMCV(CS, **options, scoring=first_decision).fit(data, y)
+    assert covered == [{0, 1, 2}]
+    expected = by_hand(data, y, splits, np.ones(len(y)), kernel="rbf")
+    for p, values in zip(model.cv_results_["params"], model.scores_, strict=True):
+        np.testing.assert_allclose(values, expected[p["C"], "scale"], atol=2e-4)
+
+
+def test_what_does_not_converge_is_left_to_the_features(covered):
+    X, y = overlapping()
+    FSVMCV(CS, whitening=0.0, kernel="rbf", max_iter=1, cv=3, refit=False).fit(X, y)
+    assert covered == [set()]
+
+
+def test_a_constant_kernel_is_named():
+    X, y = overlapping()
+    with pytest.raises(ValueError, match="does not vary"):
+        FSVMCV(CS, whitening=0.0, kernel="rbf", gamma=1e-30).fit(X, y)
+
+
+@pytest.mark.parametrize("backend", [None, twin])
+def test_inner_products_stand_for_the_rows(backend):
+    """Also with rows of weight zero, rows that take no part, and inner products from an origin far off."""
+    X, y = overlapping(n=60)
+    signs, weight = np.where(y > 0, 1.0, -1.0)[None], np.where(np.arange(60) % 7 == 0, 0.0, 1.0)
+    subsets, problems = [np.arange(40), np.arange(10, 60)], np.array([[0, 0, 0], [1, 0, 0]])
+    options = {"subsets": subsets, "problems": problems, "tol": 1e-9}
+    moved = X + 3.0
+    ours = _solve(None, signs, weight, np.array(CS), gram=moved @ moved.T, backend=backend, **options)
+    rows = _solve(X, signs, weight, np.array(CS), **options)
+    np.testing.assert_allclose(ours.objective, rows.objective, rtol=1e-8)
+    scores = ours.coef @ (moved @ moved.T) + ours.intercept[..., None]
+    np.testing.assert_allclose(scores, rows.coef @ X.T + rows.intercept[..., None], atol=1e-4)
+    outside = np.setdiff1d(np.arange(60), subsets[0])
+    assert not ours.coef[0][:, outside].any()
+    assert ours.gap.max() <= 1e-9
