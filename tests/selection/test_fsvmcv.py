@@ -1,5 +1,6 @@
 """FSVMCV: the same choice as an exhaustive search, the rules of choosing, and what it leaves behind."""
 
+import time
 import warnings
 
 import numpy as np
@@ -21,6 +22,7 @@ from radiusmargin.selection.family import coordinates, fit_family, regularizer
 from radiusmargin.selection.folds import Fold
 from radiusmargin.selection.grid import Member, Scores
 from radiusmargin.selection.moments import FoldMoments
+from radiusmargin.selection.progress import Progress
 from radiusmargin.solvers import hinge_svm, hinge_svm_path
 
 # Scores of two fits agree to the last digit, as the weight check demands, only if the fits do.
@@ -156,7 +158,7 @@ def test_any_scorer():
 
 
 def test_ties_go_to_less_whitening_then_smaller_C():
-    scores = Scores(2)
+    scores = Scores(2, Progress(FSVMCV()))
     for p in (1.0, 0.5, 0.0):
         for C in (10.0, 1.0):
             for split in range(2):
@@ -166,7 +168,7 @@ def test_ties_go_to_less_whitening_then_smaller_C():
 
 
 def test_one_standard_error_prefers_the_simpler():
-    scores = Scores(4)
+    scores = Scores(4, Progress(FSVMCV()))
     for split, noise in enumerate((0.0, 0.04, -0.04, 0.02)):
         scores.set(Member(1.0, 1.0), split, 0.9 + noise)
         scores.set(Member(0.0, 1.0), split, 0.89 + noise)
@@ -470,3 +472,56 @@ def test_silent():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         FSVMCV(Cs=3, random_state=0).fit(X, y)
+
+
+SEARCHES = [
+    {},
+    {"eta": [0.0, 0.1], "Cs": 2},
+    {"kernel": "rbf", "whitening": (0.0, 0.5), "gamma": [0.1, 1.0]},
+    {"criterion": "loo"},
+]
+
+
+@pytest.mark.parametrize("params", SEARCHES)
+def test_a_bar_counts_every_score(capsys, params):
+    X, y = overlapping(60, 3, classes=3)
+    model = FSVMCV(**({"Cs": [0.1, 1.0], "cv": 3, "random_state": 0, "verbose": 1} | params)).fit(X, y)
+    last = capsys.readouterr().err.rstrip().split("\r")[-1]
+    assert f"{model.scores_.size} of {model.scores_.size} scores" in last
+    assert "#" * 30 in last
+
+
+@pytest.mark.parametrize("params", SEARCHES)
+def test_results_tell_times(params):
+    X, y = overlapping(60, 3)
+    start = time.perf_counter()
+    model = FSVMCV(**({"Cs": [0.1, 1.0], "cv": 3, "random_state": 0} | params)).fit(X, y)
+    total = time.perf_counter() - start
+    results = model.cv_results_
+    told = sum(results[f"mean_{what}_time"].sum() * model.n_splits_ for what in ("fit", "score"))
+    assert 0.01 * total < told + model.refit_time_ <= total
+    assert model.best_params_ == results["params"][model.best_index_]
+
+
+def test_callbacks_of_scikit_learn():
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callbacks")
+    tasks = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            tasks.append("setup")
+
+        def on_fit_task_begin(self, estimator, context, **kwargs):
+            tasks.append("begin " + context.task_name)
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            tasks.append("end " + context.task_name)
+
+        def teardown(self, estimator, context):
+            tasks.append("teardown")
+
+    assert isinstance(Recorder(), callback.FitCallback)
+    X, y = overlapping()
+    FSVMCV(Cs=[1.0]).set_callbacks(Recorder()).fit(X, y)
+    work = [f"{edge} {what}" for what in ("fit", "score", "refit") for edge in ("begin", "end")]
+    assert tasks == ["setup", "begin fit", *work, "end fit", "teardown"]

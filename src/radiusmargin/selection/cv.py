@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import time
 import warnings
 from itertools import product
 from numbers import Integral, Real
@@ -23,11 +23,12 @@ from .features import feature_sets, listed
 from .folds import Fold, take
 from .gram_folds import GramFolds
 from .grid import Member, Scores
+from .progress import Progress
 from .together import LinearFolds
 
 FITTED = (
     "_parts", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
-    "cv_results_", "scores_",
+    "cv_results_", "scores_", "refit_time_",
 )  # fmt: skip
 EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
 
@@ -84,7 +85,7 @@ class FSVMCV(MarginClassifier):
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
         As in `FSVM`; with ``combine="average"`` the objectives are sums over the members. `coef_` exists for linear
         models.
-    C_, best_params_, best_score_
+    C_, best_params_, best_score_, best_index_
         Of the best member.
     best_estimator_ : FSVM
         With ``combine="best"`` and ``refit=True``.
@@ -95,7 +96,9 @@ class FSVMCV(MarginClassifier):
     scores_ : ndarray of shape (n_members, n_splits)
         In the order of ``cv_results_["params"]``.
     cv_results_ : dict
-        In the form of `GridSearchCV`.
+        In the form of `GridSearchCV`. The members are fitted together: times are equal shares.
+    n_splits_, refit_time_
+        As in `GridSearchCV`.
 
     Examples
     --------
@@ -156,24 +159,32 @@ class FSVMCV(MarginClassifier):
         self._check_parameters()
         X, codes, weight = self._check_training_data(X, y, sample_weight)
         splits = self._splits(codes, self.__dict__.pop("_kept_rows"), sample_weight, groups)
-        scores = Scores(len(splits))
-        try:
-            self._search(X, codes, weight, splits, scores)
-        except KeyboardInterrupt:
-            scores.drop_unfinished()
-            if scores.table and scores.finished().any():
-                self._report(scores)
-                warnings.warn(
-                    f"interrupted: cv_results_ holds {len(scores.table)} members on {int(scores.finished().sum())} of "
-                    f"{len(splits)} splits",
-                    stacklevel=2,
-                )
-            raise
-        self._report(scores)
+        scores = Scores(len(splits), Progress(self))
+        with scores.progress.whole():
+            try:
+                self._search(X, codes, weight, splits, scores)
+            except KeyboardInterrupt:
+                self._report_interrupted(scores)
+                raise
+            self._report(scores)
+            if self.refit:
+                start = time.perf_counter()
+                with scores.progress.task("refit"):
+                    self._refit(X, codes, weight, scores)
+                self.refit_time_ = time.perf_counter() - start
         if self.refit:
-            self._refit(X, codes, weight, scores)
             self._warn_unless_converged()
         return self
+
+    def _report_interrupted(self, scores):
+        scores.drop_unfinished()
+        if scores.table and scores.finished().any():
+            self._report(scores)
+            warnings.warn(
+                f"interrupted: cv_results_ holds {len(scores.table)} members on {int(scores.finished().sum())} of "
+                f"{scores.n_splits} splits",
+                stacklevel=3,
+            )
 
     def _search(self, X, codes, weight, splits, scores):
         Cs = self._initial_Cs(weight)
@@ -196,17 +207,19 @@ class FSVMCV(MarginClassifier):
                 break
 
     def _score_all(self, X, codes, weight, splits, Cs, scores, together):
+        scores.progress.expected += len(Cs) * len(splits) * self._n_forms()
         if self.criterion != "cv":
             return self._score_without_refitting(X, codes, weight, Cs, scores)
         done = together.score(Cs, scores) if together else set()
         for i, (train, test) in enumerate(splits):
-            if self.verbose:
-                print(f"\r[FSVMCV] split {i + 1}/{len(splits)}", end="", file=sys.stderr, flush=True)
             covers = together.covers if i in done else lambda shared, eta: False
             left = [(shared, self._forms(shared, covers)) for shared in feature_sets(self)]
             self._score_split(X, codes, weight, train, test, Cs, [part for part in left if part[1]], i, scores)
-        if self.verbose:
-            print(file=sys.stderr)
+
+    def _n_forms(self):
+        """Members for every C."""
+        sets = feature_sets(self)
+        return sum(len(s.powers) * len(s.sizes) * len(self._forms(s, lambda *_: False)) for s in sets)
 
     def _forms(self, shared, covers):
         """(scatter, eta) of the members on some features, except those that are covered."""
@@ -217,9 +230,11 @@ class FSVMCV(MarginClassifier):
         inner = weight[train] * self._class_factors(codes[train], weight[train])[codes[train]]
         columns = train if isinstance(self.kernel, str) and self.kernel == "precomputed" else None
         for shared, forms in sets:
-            whole = shared.fit(self, take(X, train, columns), inner)
-            unseen = take(X, test, columns)
-            mapped = whole.of(unseen)
+            with scores.work("fit", i):
+                whole = shared.fit(self, take(X, train, columns), inner)
+            with scores.work("score", i):
+                unseen = take(X, test, columns)
+                mapped = whole.of(unseen)
             for (scatter, eta), size in product(forms, shared.sizes):
                 key = {"scatter": scatter, "gamma": shared.gamma, "n_components": shared.name(size)}
                 fold = Fold(self, whole.leading(size), unseen, mapped, codes[train], codes[test], weight[test])
@@ -228,7 +243,8 @@ class FSVMCV(MarginClassifier):
     def _score_without_refitting(self, X, codes, weight, Cs, scores):
         inner = weight * self._class_factors(codes, weight)[codes]
         for shared in feature_sets(self):
-            whole = shared.fit(self, X, inner)
+            with scores.work("fit", 0):
+                whole = shared.fit(self, X, inner)
             for scatter, size in product(listed(self.scatter), shared.sizes):
                 if not shared.serves(scatter, 0):
                     continue
@@ -236,8 +252,9 @@ class FSVMCV(MarginClassifier):
                 family = OneFit(self, as_dense(part.rows), codes, inner, weight, part.scatter(codes, scatter))
                 key = {"scatter": scatter, "gamma": shared.gamma, "n_components": shared.name(size)}
                 for p in shared.powers:
-                    for C, value in zip(Cs, family.criterion(p, Cs), strict=True):
-                        scores.set(Member(p, float(C), **key), 0, value)
+                    with scores.work("fit", 0):
+                        for C, value in zip(Cs, family.criterion(p, Cs), strict=True):
+                            scores.set(Member(p, float(C), **key), 0, value)
 
     def _report(self, scores):
         searched = ("C", "whitening", "scatter", "eta", *(() if self._is_linear else ("gamma", "n_components")))
@@ -246,6 +263,7 @@ class FSVMCV(MarginClassifier):
         done = scores.finished()
         self.scores_ = scores.values()[:, done]
         best = scores.best(self.one_standard_error)
+        self.n_splits_, self.best_index_ = int(done.sum()), scores.members().index(best)
         self.C_, self.best_params_ = best.C, best.params(searched)
         self.best_score_ = float(scores.table[best][done].mean())
 

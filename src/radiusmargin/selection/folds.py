@@ -34,21 +34,25 @@ class Fold:
         unseen = self._test_features(self.features)
         for p, C in product(powers, Cs):
             member = Member(p, float(C), float(eta), **key)
-            model = self.search._plain_estimator(member, self.search.cv_tol)
-            model.fit(self.features.rows, self.codes, sample_weight=self.features.weight)
-            scores.set(member, split, self._score_one(model.coef_, model.intercept_, unseen))
+            with scores.work("fit", split):
+                model = self.search._plain_estimator(member, self.search.cv_tol)
+                model.fit(self.features.rows, self.codes, sample_weight=self.features.weight)
+            with scores.work("score", split):
+                scores.set(member, split, self._score_one(model.coef_, model.intercept_, unseen))
 
     def _score_family(self, powers, Cs, key, split, scores, euclidean):
         search, features = self.search, self.features
-        parts = features.fit_family(
+        with scores.work("fit", split):
+            parts = features.fit_family(
             search._reduction.columns(self.codes), features.scatter(self.codes, key["scatter"]), powers, Cs,
             euclidean=euclidean, tol=search.cv_tol, max_iter=int(search.max_iter), fit_intercept=search.fit_intercept,
             n_jobs=search.n_jobs,
         )  # fmt: skip
-        for found, numbers, fit in parts:
-            values = self.score_fit(fit, self._test_features(found))
-            for (i, p), (j, number) in product(enumerate(powers), enumerate(numbers)):
-                scores.set(Member(p, float(Cs[number]), **key), split, values[i, j])
+        with scores.work("score", split):
+            for found, numbers, fit in parts:
+                values = self.score_fit(fit, self._test_features(found))
+                for (i, p), (j, number) in product(enumerate(powers), enumerate(numbers)):
+                    scores.set(Member(p, float(Cs[number]), **key), split, values[i, j])
 
     def _test_features(self, features):
         """Those of the fold's own features were mapped once for all sizes; a map that has grown is asked."""

@@ -64,10 +64,12 @@ class GramFolds(FoldsTogether):
 
     def _score_group(self, K, factors, folds, shared, Cs, scores):
         """Score folds that share K and weights; returns those whose fits converged."""
-        fits, converged = self._fit(K, factors, folds, Cs)
-        values = np.array([self._score(i, fit, K)[0] for i, fit in zip(folds, fits, strict=True)])
-        for k, C in enumerate(Cs):
-            scores.set(Member(0.0, float(C), gamma=shared.gamma), folds, values[:, k])
+        with scores.work("fit", folds):
+            fits, converged = self._fit(K, factors, folds, Cs)
+        with scores.work("score", folds):
+            values = np.array([self._score(i, fit, K)[0] for i, fit in zip(folds, fits, strict=True)])
+            for k, C in enumerate(Cs):
+                scores.set(Member(0.0, float(C), gamma=shared.gamma), folds, values[:, k])
         return {i for i, known in zip(folds, converged, strict=True) if known}
 
     def _fit(self, K, factors, folds, Cs):

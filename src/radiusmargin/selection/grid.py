@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,18 +27,31 @@ class Member:
 
 
 class Scores:
-    """Scores of members on splits, filled in split by split; what was not reached is NaN."""
+    """Scores of members on splits, filled in split by split; what was not reached is NaN.
 
-    def __init__(self, n_splits):
-        self.n_splits = n_splits
+    `seconds` is the time that the fits and the scores of each split took, of all members together.
+    """
+
+    def __init__(self, n_splits, progress):
+        self.n_splits, self.progress = n_splits, progress
         self.table: dict[Member, np.ndarray] = {}
+        self.seconds = {"fit": np.zeros(n_splits), "score": np.zeros(n_splits)}
         self._ordered: list[Member] = []
+
+    @contextmanager
+    def work(self, what, splits):
+        """Around work on some splits: "fit" or "score"."""
+        start = time.perf_counter()
+        with self.progress.task(what):
+            yield
+        self.seconds[what][splits] += (time.perf_counter() - start) / np.size(splits)
 
     def set(self, member, split, value):
         """Put the score of a member on one split, or its scores on several."""
         if not np.isfinite(value).all():
             raise ValueError(f"scoring gave {value!r} for {member} on split {split}; it must be a finite number.")
         self.table.setdefault(member, np.full(self.n_splits, np.nan))[split] = value
+        self.progress.known += np.size(split)
 
     def members(self):
         """Members in order of preference."""
@@ -84,6 +99,10 @@ class Scores:
         results = {"params": [m.params(searched) for m in members]}
         for name in searched:
             results[f"param_{name}"] = np.ma.array(np.array([getattr(m, name) for m in members]))
+        for what, seconds in self.seconds.items():  # the members were fitted together: each has its share
+            shares = seconds[self.finished()] / len(members)
+            results[f"mean_{what}_time"] = np.full(len(members), shares.mean())
+            results[f"std_{what}_time"] = np.full(len(members), shares.std())
         results |= {f"split{i}_test_score": values[:, i] for i in range(values.shape[1])}
         return results | {
             "mean_test_score": mean,

@@ -81,11 +81,13 @@ class LinearFolds(FoldsTogether):
             B = B[:, trusted]
         left, folds = folds[~trusted], folds[trusted]
         if len(folds):
-            coef, intercept = self._fit(folds, factors, B, Cs)
-            fits = [FamilyFit(coef[f], intercept[f], None) for f in range(len(folds))]
-            values = np.array([self._score(i, fit, self.X) for i, fit in zip(folds, fits, strict=True)])
-            for (j, p), (k, C) in product(enumerate(self.powers), enumerate(Cs)):
-                scores.set(Member(p, float(C), scatter=scatter), folds, values[:, j, k])
+            with scores.work("fit", folds):
+                coef, intercept = self._fit(folds, factors, B, Cs)
+            with scores.work("score", folds):
+                fits = [FamilyFit(coef[f], intercept[f], None) for f in range(len(folds))]
+                values = np.array([self._score(i, fit, self.X) for i, fit in zip(folds, fits, strict=True)])
+                for (j, p), (k, C) in product(enumerate(self.powers), enumerate(Cs)):
+                    scores.set(Member(p, float(C), scatter=scatter), folds, values[:, j, k])
         return set(left.tolist())
 
     def _fit(self, folds, factors, B, Cs):

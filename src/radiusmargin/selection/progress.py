@@ -1,0 +1,50 @@
+"""What a search tells while it runs: a bar on standard error, and scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+
+from .._compat import callback_context
+
+WIDTH = 30
+
+
+class Progress:
+    """Tells how many of the expected scores are known."""
+
+    def __init__(self, search):
+        self.search, self.context = search, callback_context(search)
+        self.known, self.expected, self.start = 0, 0, time.perf_counter()
+
+    @contextmanager
+    def whole(self):
+        """Around the search and what follows it."""
+        self.context.call_on_fit_task_begin(estimator=self.search)
+        try:
+            yield
+        finally:
+            if self.search.verbose:
+                print(file=sys.stderr)
+        self.context.call_on_fit_task_end(estimator=self.search)
+
+    @contextmanager
+    def task(self, name):
+        """Around a piece of work."""
+        task = self.context.subcontext(task_name=name)
+        task.call_on_fit_task_begin(estimator=self.search)
+        if self.search.verbose:
+            self._draw()
+        yield
+        task.call_on_fit_task_end(estimator=self.search)
+        if self.search.verbose:
+            self._draw()
+
+    def _draw(self):
+        share = min(1.0, self.known / max(1, self.expected))
+        seconds = time.perf_counter() - self.start
+        left = f", {seconds / share - seconds:.0f} s left" if 0 < share < 1 else ""
+        bar = ("#" * round(WIDTH * share)).ljust(WIDTH, ".")
+        text = f"[FSVMCV] {bar} {self.known} of {self.expected} scores, {seconds:.0f} s{left}"
+        print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
