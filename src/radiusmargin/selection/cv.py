@@ -19,7 +19,7 @@ from ..models.fsvm import FSVM
 from ..solvers._validation import check_count
 from ..solvers.result import relative_gap
 from .criteria import OneFit
-from .features import feature_sets, listed
+from .features import exponents, feature_sets, listed
 from .folds import Fold, take
 from .gram_folds import GramFolds
 from .grid import Member, Scores
@@ -44,8 +44,9 @@ class FSVMCV(MarginClassifier):
     ----------
     Cs : int or list of float, default=10
         Values of C, or how many to choose from the data; a chosen range grows when the best C lies at its edge.
-    whitening : float or list, default=(0, 0.25, 0.5, 0.75, 1)
-        Exponents of the scatter: 0 is the SVM on standardised features, 1 is F-SVM.
+    whitening : float, list or None, default=None
+        Exponents of the scatter: 0 is the SVM on standardised features, 1 is F-SVM. None is (0, 0.25, 0.5, 0.75, 1), but
+        0 alone with a kernel, whose features are many: there whitening costs time and gains nothing.
     scatter : {"total", "within"} or a list of both, default="total"
     multi_class : {"ovo", "ovr"}, default="ovo"
         More than two classes as pairs, or each against the rest; see `FSVM`.
@@ -113,10 +114,10 @@ class FSVMCV(MarginClassifier):
     _accepts_sparse = True
 
     def __init__(
-        self, Cs=10, *, whitening=(0.0, 0.25, 0.5, 0.75, 1.0), scatter="total", multi_class="ovo", eta=0.0,
-        combine="average", band=1.0, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5,
-        n_repeats=1, scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True,
-        class_weight=None, tol=1e-6, cv_tol=1e-3, max_iter=1000, random_state=None, verbose=0,
+        self, Cs=10, *, whitening=None, scatter="total", multi_class="ovo", eta=0.0, combine="average", band=1.0,
+        kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
+        scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True, class_weight=None,
+        tol=1e-6, cv_tol=1e-3, max_iter=1000, random_state=None, verbose=0,
     ):  # fmt: skip
         self.Cs = Cs
         self.whitening = whitening
@@ -382,7 +383,7 @@ class FSVMCV(MarginClassifier):
         else:
             for C in listed(self.Cs):
                 check_number("Cs", C, 0, low_allowed=False)
-        for p in listed(self.whitening):
+        for p in exponents(self):
             check_number("whitening", p, 0, 1, high_allowed=True)
         for eta in listed(self.eta):
             check_number("eta", eta, 0)
@@ -430,18 +431,17 @@ class FSVMCV(MarginClassifier):
         return np.geomspace(low, high, int(self.Cs)) / weight.mean()
 
     def _member_estimator(self, m):
-        return FSVM(
-            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, multi_class=self.multi_class, kernel=self.kernel,
-            gamma="scale" if m.gamma is None else m.gamma, degree=self.degree, coef0=self.coef0,
-            n_components=m.n_components, fit_intercept=self.fit_intercept, class_weight=self.class_weight, tol=self.tol, max_iter=int(self.max_iter),
-            random_state=self.random_state,
+        return self._estimator(
+            m, kernel=self.kernel, gamma="scale" if m.gamma is None else m.gamma, degree=self.degree, coef0=self.coef0,
+            n_components=m.n_components, class_weight=self.class_weight, tol=self.tol, random_state=self.random_state,
         )  # fmt: skip
 
     def _plain_estimator(self, m, tol=None):
         """The member on features that are there already; those of a kernel map keep their units."""
-        kernel = "linear" if self._is_linear else LeadingFeatures()
+        return self._estimator(m, kernel="linear" if self._is_linear else LeadingFeatures(), tol=tol or self.tol)
+
+    def _estimator(self, m, **options):
         return FSVM(
-            kernel=kernel,
-            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, multi_class=self.multi_class, fit_intercept=self.fit_intercept,
-            tol=tol or self.tol, max_iter=int(self.max_iter),
+            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, multi_class=self.multi_class,
+            fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), **options,
         )  # fmt: skip

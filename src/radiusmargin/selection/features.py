@@ -57,7 +57,7 @@ class FeatureSet:
 
 def feature_sets(search):
     """All feature sets that the grids of a search ask for."""
-    powers = tuple(float(p) for p in listed(search.whitening))
+    powers = exponents(search)
     if search._is_linear:
         return [FeatureSet(None, None, (None,), powers)]
     numbers = [m for m in listed(search.n_components) if isinstance(m, Integral)]
@@ -122,6 +122,13 @@ class Features:
                 )
             ]
         return parts
+
+
+def exponents(search):
+    """The grid of whitening, or its default: with a kernel nothing was gained by it (benchmarks/accuracy.py)."""
+    if search.whitening is None:
+        return (0.0, 0.25, 0.5, 0.75, 1.0) if search._is_linear else (0.0,)
+    return tuple(float(p) for p in listed(search.whitening))
 
 
 def listed(value):

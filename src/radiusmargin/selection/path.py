@@ -18,7 +18,8 @@ from .family import fit_family
 class FSVMPath:
     """Separators along C: `coef` (C, K, d), `intercept` (C, K), with K problems as in `FSVM`.
 
-    `problems` says what each separates, `gap` is the relative gap and `n_support` the number of rows with a positive multiplier, both (C, K).
+    `problems` says what each separates, `gap` is the relative gap and `n_support` the number of rows with a positive
+    multiplier, both (C, K).
     """
 
     Cs: np.ndarray

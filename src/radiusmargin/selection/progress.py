@@ -34,7 +34,7 @@ class Progress:
         """Around a piece of work."""
         task = self.context.subcontext(task_name=name)
         task.call_on_fit_task_begin(estimator=self.search)
-        if self.search.verbose:
+        if self.search.verbose and self.known == 0:
             self._draw()
         yield
         task.call_on_fit_task_end(estimator=self.search)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..solvers.hinge import _solve
 from .family import FamilyFit
-from .features import listed
+from .features import exponents, listed
 from .folds import Fold
 from .grid import Member
 from .moments import FoldMoments
@@ -38,7 +38,7 @@ class LinearFolds(FoldsTogether):
 
     def __init__(self, search, X, codes, weight, splits):
         super().__init__(search, X, codes, weight, splits)
-        self.powers = tuple(float(p) for p in listed(search.whitening))
+        self.powers = exponents(search)
         self.folds = [i for i, split in enumerate(splits) if self._is_complement(*split)]
         by_class = "within" in listed(search.scatter) or search.class_weight is not None
         tests = [splits[i][1] for i in self.folds]
