@@ -230,6 +230,45 @@ RM_CLONES void axpy(Index n, double t, const double* x, double* y) {
     for (Index i = 0; i < n; ++i) y[i] += t * x[i];
 }
 
+// Where value(k), to be kept in `values`, is largest; `best` becomes it where it is more. The block is found with vectors,
+// the place in it one by one.
+template <class Value>
+RM_INLINE Index largest(Index n, const Value& value, double* values, double& best) {
+    constexpr Index kFew = 64;
+    Index place = 0;
+    for (Index start = 0; start < n; start += kFew) {
+        const Index end = std::min(start + kFew, n);
+        double most = -HUGE_VAL;
+#pragma omp simd reduction(max : most)
+        for (Index k = start; k < end; ++k) {
+            const double v = values[k] = value(k);
+            most = v > most ? v : most;
+        }
+        if (most > best) best = most, place = start;
+    }
+    while (place < n - 1 && values[place] != best) ++place;
+    return place;
+}
+
+RM_CLONES Index first_of_pair(Index n, const double* y, const double* Gi, const double* Gj, double t, double u,
+                              const double* up, double* f, double* scores) {
+    double best = -HUGE_VAL;
+    return largest(n, [=](Index k) { return (f[k] -= y[k] * (t * Gi[k] + u * Gj[k])) + up[k]; }, scores, best);
+}
+
+RM_CLONES Index second_of_pair(Index n, const double* y, Index i, const double* Gi, const double* diagonal,
+                               const double* down, const double* f, double* scores) {
+    const double top = f[i], own = diagonal[i], twice = 2.0 * y[i];
+    auto gain = [=](Index k) {
+        const double slope = down[k] * (top > f[k] ? top - f[k] : 0.0);
+        const double curvature = own + diagonal[k] - twice * y[k] * Gi[k], flat = kFlatPair * (own + diagonal[k]);
+        return slope * slope / (curvature > flat ? curvature : flat);
+    };
+    double best = 0;
+    const Index place = largest(n, gain, scores, best);
+    return best > 0 ? place : -1;
+}
+
 RM_CLONES_256 bool cholesky(double* H, Index D) {
     for (Index k = 0; k < D; ++k) {
         double* column = H + k * D;

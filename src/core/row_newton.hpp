@@ -1,4 +1,5 @@
-// Newton's method of newton.hpp for about as many features as rows, in the coordinates of the rows.
+// Newton's method of newton.hpp for about as many features as rows, in the coordinates of the rows and from where
+// sequential minimal optimisation got to.
 //
 // With Bw = X'v, X the signed rows, everything that an iteration needs follows from G = X B^{-1} X', which is computed
 // once: the margins are z = 1 - Gv - yb and the gradient in w is X'(v - ca). By Woodbury a step solves
@@ -6,11 +7,14 @@
 // in the rows J of the band instead of all features.
 #pragma once
 #include "newton.hpp"
+#include "smo.hpp"
 
 namespace rm {
 
 constexpr Index kRowSpaceRows = 4096;  // G takes 128 MiB then
 constexpr Index kRowSpaceFeatures = 96;
+constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
+constexpr int kSweeps = 10;     // of pairs, past which Newton is the cheaper bet
 
 template <class Rows>
 bool row_space_pays(const Problem<Rows>& problem) {
@@ -28,12 +32,15 @@ class RowNewton {
         for (Index i = 0; i < n_; ++i) total_weight_ += problem.c[i];
     }
 
-    // Runs from the multipliers of a start (its w is theirs, up to a factor) and leaves the best certified pair in `best`.
-    void run(const Solution& start, Vector reference, double penalty, int max_iter, Solution& best) {
+    // Runs from multipliers, if there are any, and leaves the best certified pair in `best`.
+    void run(const Vector& start, Vector reference, double penalty, int max_iter, Solution& best) {
         reference_ = std::move(reference), s_ = penalty;
-        if (!start.alpha.empty()) begin_at(start);
-        update_margins();
-        run_augmented_lagrangian(*this, options_, max_iter, best);
+        if (problem_.intercept())
+            approach(start, max_iter, best);
+        else if (!start.empty())
+            begin_at(start);
+        if (best.gap() <= options_.tol) return;
+        run_augmented_lagrangian(*this, options_, max_iter - best.n_iter, best);
     }
 
   private:
@@ -45,25 +52,23 @@ class RowNewton {
         for (Index i = 0; i < n_; ++i)
             if (x[i] != 0.0) axpy(n_, x[i], column(i), out.data());
     }
-    void begin_at(const Solution& start) {
-        v_ = start.alpha;
-        multiply(v_, h_);
-        if (!start.theta.empty()) follow(start.theta);
-        update_margins();
-        double objective = 0.5 * dot(n_, v_.data(), h_.data());
-        for (Index i = 0; i < n_; ++i) objective += problem_.c[i] * std::max(z_[i], 0.0);
-        if (objective <= total_weight_) return;  // else zero is the better start
-        b_ = 0, v_.assign(n_, 0.0), h_.assign(n_, 0.0);
+    // Pairs of rows first; a sweep over all counts as a step.
+    void approach(const Vector& start, int max_iter, Solution& best) {
+        Smo smo(G_, n_, problem_.y, problem_.c);
+        double total;
+        Vector alpha = start;
+        if (!alpha.empty() && balance(problem_, alpha, total)) smo.begin_at(std::move(alpha));
+        best.n_iter += smo.run(std::max(options_.tol, kNear), std::min(max_iter, kSweeps), options_.poll);
+        v_ = ca_ = smo.alpha(), b_ = smo.intercept(), s_ = newton_constants::kWarmPenalty;
+        for (Index i = 0; i < n_; ++i) reference_[i] = v_[i] / problem_.c[i];
+        offer(best);
     }
-    // On a path the multipliers are scaled to the next C, but w is best left where it was: v takes its length.
-    void follow(const Vector& theta) {
-        Vector margins(n_);
-        problem_.A.times(theta.data(), margins.data());
-        if (problem_.intercept()) b_ = theta[problem_.d()];
-        for (Index i = 0; i < n_; ++i) margins[i] -= problem_.y[i] * b_;
-        const double square = dot(n_, v_.data(), h_.data());
-        const double scale = square > 0 ? dot(n_, v_.data(), margins.data()) / square : 0.0;
-        for (Index i = 0; i < n_; ++i) v_[i] *= scale, h_[i] *= scale;
+    // The best multiple of multipliers that were scaled from those of another C.
+    void begin_at(const Vector& alpha) {
+        multiply(v_ = alpha, h_);
+        const double square = dot(n_, v_.data(), h_.data()), total = std::accumulate(v_.begin(), v_.end(), 0.0);
+        if (square > total)
+            for (auto& v : v_) v *= total / square;
     }
     void update_margins() {
         for (Index i = 0; i < n_; ++i) z_[i] = 1.0 - h_[i] - problem_.y[i] * b_;

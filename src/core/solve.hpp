@@ -22,10 +22,10 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     certify_zero(problem, best);
     const int budget = std::min(options.max_iter, options.newton_budget);
     if constexpr (std::is_same_v<Rows, InnerProducts>) {  // the other methods need features
-        RowNewton<Rows>(problem, options).run(start, std::move(reference), penalty, budget, best);
+        RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
     } else {
         if (row_space_pays(problem))
-            RowNewton<Rows>(problem, options).run(start, std::move(reference), penalty, budget, best);
+            RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
         else
             Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
         if (!(best.gap() <= options.tol) && best.n_iter < options.max_iter)
