@@ -118,6 +118,7 @@ void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, c
         // Nothing finite was found (an overflow): the zero solution, whose gap says what it is worth.
         if (best.theta.empty()) best.theta.assign(rows.D(), 0.0);
         if (best.alpha.empty()) best.alpha.assign(J.size(), 0.0);
+        centre_intercept(problem, options.tol, best.theta);
         const double shift = put_coef(rows, J, mean, best.theta, sink.coef + k * data.d);
         sink.intercept[k] = data.intercept ? best.theta[rows.d()] - shift : 0.0;
         sink.objective[k] = best.objective;
@@ -169,7 +170,7 @@ void run_problem(const Data& data, const std::vector<Index>& J, const double* la
     }
     // Inner products from another origin serve only where an intercept takes up the difference.
     const DenseRows view(data.dense, data.row_stride, data.column_stride, data.n, data.d, labels, mean.data(),
-                         data.intercept, all && data.intercept ? data.gram : nullptr);
+                         data.intercept, data.intercept ? data.gram : nullptr);
     const Index D = data.d + data.intercept;
     const bool sift = data.sifting && static_cast<Index>(J.size()) >= kSiftingRatio * D;
     if (!sift && data.d < blas::kSmall) return path(view.columns(J.data(), static_cast<Index>(J.size())));
@@ -262,12 +263,17 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
     auto work = [&](bool caller) {
         Options options = data.options;
         options.poll = [&, caller] { caller ? interrupt.poll_caller() : interrupt.poll_worker(); };
+        std::optional<Regularizer> regularizer;  // kept as long as problems have the same one: it may have been factored
+        Index current = -1;
         try {
             for (std::size_t p; (p = next++) < P;) {
-                const Index size = data.dense_regularizer ? d * d : d;
-                const double* matrix = data.regularizers ? data.regularizers + regularizer_of.data()[p] * size : nullptr;
-                const Regularizer regularizer(matrix, data.d, data.dense_regularizer);
-                if (!regularizer.valid()) {
+                if (!regularizer || regularizer_of.data()[p] != current) {
+                    current = regularizer_of.data()[p];
+                    const Index size = data.dense_regularizer ? d * d : d;
+                    const double* matrix = data.regularizers ? data.regularizers + current * size : nullptr;
+                    regularizer.emplace(matrix, data.d, data.dense_regularizer);
+                }
+                if (!regularizer->valid()) {
                     invalid = true;
                     return;
                 }
@@ -282,7 +288,7 @@ nb::tuple solve_many(nb::object X, Labels labels, Array weights, Array Cs, std::
                 const Sink sink{coef.data() + p * K * d,      intercepts.data() + p * K,
                                 objective.data() + p * K,     dual.data() + p * K,
                                 keep_alpha ? alpha.data() + p * K * n : nullptr, n_iter.data() + p * K};
-                run_problem(data, J, y, regularizer, options, std::move(start),
+                run_problem(data, J, y, *regularizer, options, std::move(start),
                             linear ? linear->data() + p * (d + 1) : nullptr, sink);
             }
         } catch (...) {

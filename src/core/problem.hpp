@@ -107,4 +107,35 @@ void certify_zero(const Problem<Rows>& problem, Solution& best) {
     best.objective = hinge_loss(problem.n(), problem.c, ones.data()) + problem.constant;
 }
 
+// Where rows of equal weight pull from both sides, the loss is flat in the intercept up to the next kinks: the middle is
+// taken, whatever method found the separator, and whichever end of the flat part it stopped at. Between many rows there
+// is no room worth a pass over them.
+template <class Rows>
+void centre_intercept(const Problem<Rows>& problem, double tol, Vector& theta) {
+    constexpr Index kManyRows = 10000;
+    const Index n = problem.n();
+    if (!problem.intercept() || n > kManyRows) return;
+    Vector z;
+    problem.margins(theta, z);
+    // Rows within `here` of their kink are on it: those of label +1 pull to the left of it, of label -1 to the right.
+    const double here = std::sqrt(tol);
+    double pull = 0, weight = 0, left = 0, right = 0, above = HUGE_VAL, below = HUGE_VAL;
+    for (Index i = 0; i < n; ++i) {
+        const double signed_weight = problem.y[i] * problem.c[i];
+        if (std::abs(z[i]) <= here) {
+            (signed_weight > 0 ? left : right) += signed_weight, weight += problem.c[i];
+            continue;
+        }
+        if (z[i] > 0) pull += signed_weight, weight += problem.c[i];
+        double& kink = problem.y[i] * z[i] > 0 ? above : below;
+        kink = std::min(kink, std::abs(z[i]));
+    }
+    const bool flat_above = std::abs(pull + right) <= 1e-9 * weight, flat_below = std::abs(pull + left) <= 1e-9 * weight;
+    const double step = 0.5 * ((flat_above ? above : 0.0) - (flat_below ? below : 0.0));
+    if (!std::isfinite(step)) return;
+    const double before = hinge_loss(n, problem.c, z.data());
+    for (Index i = 0; i < n; ++i) z[i] -= problem.y[i] * step;
+    if (hinge_loss(n, problem.c, z.data()) <= before * (1 + 1e-14)) theta[problem.d()] += step;
+}
+
 }  // namespace rm

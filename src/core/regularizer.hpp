@@ -1,5 +1,6 @@
 // The regulariser w'Bw of a hinge problem.
 #pragma once
+#include <cmath>
 #include <vector>
 
 #include "blas.hpp"
@@ -26,8 +27,19 @@ class Regularizer {
         else
             for (Index k = 0; k < d_; ++k) out[k] = (B_ ? B_[k] : 1.0) * w[k];
     }
-    void divide(double* w) const {  // w <- B^{-1} w, for a diagonal B
-        if (B_)
+    void whiten(double* x) const {  // x <- L^{-1} x for B = LL'
+        if (dense_)
+            for (Index k = 0; k < d_; ++k) {
+                x[k] /= factor_[k * d_ + k];
+                axpy(d_ - k - 1, -x[k], factor_.data() + k * d_ + k + 1, x + k + 1);
+            }
+        else if (B_)
+            for (Index k = 0; k < d_; ++k) x[k] /= std::sqrt(B_[k]);
+    }
+    void divide(double* w) const {  // w <- B^{-1} w
+        if (dense_)
+            cholesky_solve(factor_.data(), d_, w);
+        else if (B_)
             for (Index k = 0; k < d_; ++k) w[k] /= B_[k];
     }
     double inverse_quadratic(const double* g) const {  // g' B^{-1} g
@@ -37,10 +49,7 @@ class Regularizer {
             return sum;
         }
         Vector x(g, g + d_);
-        for (Index k = 0; k < d_; ++k) {  // forward substitution: |L^{-1} g|^2
-            x[k] /= factor_[k * d_ + k];
-            axpy(d_ - k - 1, -x[k], factor_.data() + k * d_ + k + 1, x.data() + k + 1);
-        }
+        whiten(x.data());
         return dot(d_, x.data(), x.data());
     }
     void add_to(double* H, Index D) const {  // lower triangle

@@ -19,8 +19,8 @@ constexpr int kSweeps = 10;     // of pairs, past which Newton is the cheaper be
 template <class Rows>
 bool row_space_pays(const Problem<Rows>& problem) {
     const Index n = problem.n(), d = problem.d();
-    return problem.A.has_row_gram() && !problem.B.dense() && problem.q == nullptr && d >= kRowSpaceFeatures &&
-           n <= kRowSpaceRows && n <= 2 * d;
+    if (!problem.A.has_row_gram() || problem.q != nullptr || n > kRowSpaceRows) return false;
+    return 2 * n <= d || (!problem.B.dense() && d >= kRowSpaceFeatures && n <= 2 * d);
 }
 
 template <class Rows>

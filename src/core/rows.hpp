@@ -4,7 +4,7 @@
 //   times(theta, out)            A theta
 //   transposed_times(v, out)     A' v
 //   gram(J, m, weights, H)       lower triangle of sum_{i in J} weights_i a_i a_i'
-//   row_gram(B)                  A B^{-1} A' without the intercept, for a diagonal B, where has_row_gram()
+//   row_gram(B)                  A B^{-1} A' without the intercept, where has_row_gram()
 // Centring is free (it moves the intercept only) and keeps features with large means well conditioned.
 #pragma once
 #include <algorithm>
@@ -89,7 +89,7 @@ class DenseRows {
     DenseRows(const double* X, Index row_stride, Index column_stride, Index n, Index d, const double* y,
               const double* mean, bool intercept, const double* gram = nullptr)
         : X_(X), row_(row_stride), col_(column_stride), n_(n), d_(d), D_(d + intercept), y_(y), mean_(mean),
-          gram_(gram) {}
+          gram_(gram), gram_size_(n) {}
     DenseRows(DenseRows&&) = default;
     DenseRows(const DenseRows&) = delete;
 
@@ -131,16 +131,14 @@ class DenseRows {
     const Vector& row_gram(const Regularizer& B) const {  // computed once: every C of a path needs it again
         if (!row_gram_.empty()) return row_gram_;
         if (gram_ && B.identity()) {
-            std::vector<Index> all(n_);
-            std::iota(all.begin(), all.end(), Index{0});
             Vector means;
-            return row_gram_ = centred_gram(gram_, n_, all, y_, means);
+            return row_gram_ = centred_gram(gram_, gram_size_, places(), y_, means);
         }
-        Vector scale(d_, 1.0), rows(static_cast<std::size_t>(n_) * d_);
-        B.divide(scale.data());
-        for (Index i = 0; i < n_; ++i)
-            for (Index k = 0; k < d_; ++k)
-                rows[i * d_ + k] = y_[i] * std::sqrt(scale[k]) * (X_[i * row_ + k * col_] - mean_[k]);
+        Vector rows(static_cast<std::size_t>(n_) * d_);
+        for (Index i = 0; i < n_; ++i) {
+            for (Index k = 0; k < d_; ++k) rows[i * d_ + k] = y_[i] * (X_[i * row_ + k * col_] - mean_[k]);
+            B.whiten(rows.data() + i * d_);
+        }
         row_gram_.resize(static_cast<std::size_t>(n_) * n_);
         blas::inner_gram(rows.data(), d_, n_, row_gram_.data());
         mirror(row_gram_.data(), n_);
@@ -169,15 +167,30 @@ class DenseRows {
         }
         out.X_ = out.owned_.data();
         out.y_ = y;
+        if (gram_) {
+            out.gram_ = gram_, out.gram_size_ = gram_size_;
+            const std::vector<Index> known = places();
+            for (Index j = 0; j < m; ++j) out.places_.push_back(known[J[j]]);
+        }
         return out;
     }
 
   private:
+    // Of the rows among those whose inner products are known.
+    std::vector<Index> places() const {
+        if (!places_.empty()) return places_;
+        std::vector<Index> all(n_);
+        std::iota(all.begin(), all.end(), Index{0});
+        return all;
+    }
+
     const double* X_;
     Index row_, col_, n_, d_, D_;
     const double* y_;
     const double* mean_;
     const double* gram_;
+    Index gram_size_;
+    std::vector<Index> places_;
     Vector owned_;
     mutable Vector buffer_, signed_, row_gram_;
 };

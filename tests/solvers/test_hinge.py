@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.svm import SVC
 
 from radiusmargin.solvers import ConvergenceWarning, hinge_svm, hinge_svm_batch, hinge_svm_path
 from radiusmargin.solvers import _hinge_numpy as twin
@@ -366,6 +367,21 @@ def test_batch_equals_one_by_one(n_jobs):
     assert batch.converged.all()
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("form", ["none", "diagonal", "dense"])
+def test_batch_with_fewer_rows_than_features(form, fit_intercept):
+    X, y = overlapping(90, 60, seed=3)
+    matrices = {"none": None, "diagonal": np.linspace(0.5, 2, 60)[None], "dense": random_spd(60)[None]}[form]
+    rows = [np.r_[k:90:6, k + 1] for k in range(3)]  # one row twice
+    batch = hinge_svm_batch(X, y, [0.1, 10.0], rows=rows, regularizers=matrices, fit_intercept=fit_intercept, tol=1e-8)
+    assert batch.converged.all()
+    for p, part in enumerate(rows):
+        for k, C in enumerate((0.1, 10.0)):
+            B = None if matrices is None else matrices[0]
+            single = hinge_svm(X[part], y[part], C, B, fit_intercept=fit_intercept, tol=1e-8)
+            np.testing.assert_allclose(batch.coef[p, k], single.coef, atol=1e-4 * np.abs(single.coef).max())
+
+
 @pytest.mark.parametrize("form", ["few features", "many features", "sparse", "sifting"])
 def test_batch_rows_may_be_permuted_or_repeated(form):
     n, d = (4000, 5) if form == "sifting" else (200, 60 if form == "many features" else 5)
@@ -537,3 +553,19 @@ def test_no_warning_on_a_plain_solve():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         hinge_svm(X, y)
+
+
+@pytest.mark.parametrize("weights", [1.0, 0.3])
+@pytest.mark.parametrize("form", ["features", "many features", "inner products", "twin"])
+def test_an_undetermined_intercept_is_in_the_middle(form, weights):
+    """As many rows of either class, all at their bounds: the loss is flat in the intercept. LIBSVM takes the middle too."""
+    X, y = overlapping(40, 120 if form == "many features" else 3, seed=5)
+    expected = SVC(kernel="linear", C=3e-4, tol=1e-12).fit(X, y)
+    data, options = X, {}
+    if form == "inner products":
+        data, options = None, {"gram": X @ X.T}
+    if form == "twin":
+        options = {"backend": twin}
+    batch = _solve(data, y[None], np.full(40, weights), np.array([3e-4 / weights]), tol=1e-9, **options)
+    assert len(expected.support_) == 40
+    assert batch.intercept[0, 0] == pytest.approx(expected.intercept_[0], abs=1e-5)

@@ -98,6 +98,25 @@ def balance(problem, alpha):
     return alpha * scale
 
 
+def centre_intercept(problem, tol, theta):
+    """Where the loss is flat in the intercept, the middle of the flat part; see ``problem.hpp``."""
+    if not problem.intercept:
+        return theta
+    z, y, c = 1.0 - problem.A @ theta, problem.y, problem.c
+    here = np.abs(z) <= np.sqrt(tol)
+    violated = (z > 0) & ~here
+    pull, weight = (y * c)[violated].sum(), c[violated | here].sum()
+    step = 0.0
+    for side in (1.0, -1.0):
+        ahead = np.abs(z[(side * y * z > 0) & ~here])
+        if abs(pull - side * c[here & (side * y < 0)].sum()) <= 1e-9 * weight:
+            step += side * 0.5 * ahead.min(initial=np.inf)
+    shifted = np.append(theta[:-1], theta[-1] + step)
+    if not np.isfinite(step) or c @ np.maximum(z - y * step, 0) > c @ np.maximum(z, 0) * (1 + 1e-14):
+        return theta
+    return shifted
+
+
 def newton(problem, theta, reference, penalty, tol, max_iter, best):
     """Semismooth Newton on the augmented Lagrangian, in multipliers ``a = alpha / c`` scaled to [0, 1].
 
@@ -278,6 +297,7 @@ def solve_many(
             except linalg.LinAlgError:
                 raise ValueError("regularizer is not positive definite") from None
             best = solve(problem, tol, max_iter, newton_budget, theta, alpha)
+            best.theta = centre_intercept(problem, tol, best.theta)
             w, b = problem.split(best.theta)
             if combine is None:
                 coef[p, k] = w
