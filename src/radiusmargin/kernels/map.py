@@ -243,11 +243,20 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return Truncation(fixed=int(self.n_components))
         if self.n_components is not None:
             return Truncation(dropped=1.0 - float(self.n_components))
-        dropped = self.tol ** (1.0 - self.whitening) * DROPPED_WHITENED**self.whitening
+        dropped = self._dropped(self.whitening)
         if n <= all_rows or (self.basis == "any" and self.engine == "cholesky"):
             return Truncation(dropped=dropped)
         cap = max(DEFAULT_COMPONENTS, DEFAULT_BUDGET // n)
         return Truncation(dropped=dropped, cap=int(rank) if rank <= OVERSAMPLING * cap else cap)
+
+    def _dropped(self, whitening):
+        """Share of the spectrum that the default drops."""
+        return self.tol ** (1.0 - whitening) * DROPPED_WHITENED**whitening
+
+    def components_at(self, whitening):
+        """How many of its components the default keeps at a larger exponent; not for pivots, which then end earlier."""
+        lost = self._expansion.missing + self._expansion.spectrum - self.eigenvalues_.sum()
+        return Truncation(dropped=self._dropped(whitening)).count(self.eigenvalues_, lost)
 
     def _suitable_engine(self, source, truncation, count, drawn):
         n = source.n_rows

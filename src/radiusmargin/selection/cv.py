@@ -219,8 +219,8 @@ class FSVMCV(MarginClassifier):
 
     def _n_forms(self):
         """Members for every C."""
-        sets = feature_sets(self)
-        return sum(len(s.powers) * len(s.sizes) * len(self._forms(s, lambda *_: False)) for s in sets)
+        sizes = [(shared, sum(len(powers) for _, powers in shared.parts)) for shared in feature_sets(self)]
+        return sum(size * len(self._forms(shared, lambda *_: False)) for shared, size in sizes)
 
     def _forms(self, shared, covers):
         """(scatter, eta) of the members on some features, except those that are covered."""
@@ -236,23 +236,26 @@ class FSVMCV(MarginClassifier):
             with scores.work("score", i):
                 unseen = take(X, test, columns)
                 mapped = whole.of(unseen)
-            for (scatter, eta), size in product(forms, shared.sizes):
-                key = {"scatter": scatter, "gamma": shared.gamma, "n_components": shared.name(size)}
-                fold = Fold(self, whole.leading(size), unseen, mapped, codes[train], codes[test], weight[test])
-                fold.score(shared.powers, Cs, eta, key, i, scores, shared.euclidean)
+            for n_components, powers in shared.parts:
+                part = whole.part(n_components, powers)
+                known = mapped if part.mapping is whole.mapping else part.of(unseen)
+                fold = Fold(self, part, unseen, known, codes[train], codes[test], weight[test])
+                for scatter, eta in forms:
+                    key = {"scatter": scatter, "gamma": shared.gamma, "n_components": n_components}
+                    fold.score(powers, Cs, eta, key, i, scores, shared.euclidean)
 
     def _score_without_refitting(self, X, codes, weight, Cs, scores):
         inner = weight * self._class_factors(codes, weight)[codes]
         for shared in feature_sets(self):
             with scores.work("fit", 0):
                 whole = shared.fit(self, X, inner)
-            for scatter, size in product(listed(self.scatter), shared.sizes):
+            for scatter, (n_components, powers) in product(listed(self.scatter), shared.parts):
                 if not shared.serves(scatter, 0):
                     continue
-                part = whole.leading(size)
+                part = whole.part(n_components, powers)
                 family = OneFit(self, as_dense(part.rows), codes, inner, weight, part.scatter(codes, scatter))
-                key = {"scatter": scatter, "gamma": shared.gamma, "n_components": shared.name(size)}
-                for p in shared.powers:
+                key = {"scatter": scatter, "gamma": shared.gamma, "n_components": n_components}
+                for p in powers:
                     with scores.work("fit", 0):
                         for C, value in zip(Cs, family.criterion(p, Cs), strict=True):
                             scores.set(Member(p, float(C), **key), 0, value)
@@ -294,15 +297,16 @@ class FSVMCV(MarginClassifier):
         self._parts, totals = [], np.zeros(3)
         for shared in feature_sets(self):
             fitted = None
-            for scatter, size, eta in product(listed(self.scatter), shared.sizes, listed(self.eta)):
-                key = (scatter, shared.gamma, shared.name(size), eta)
+            for (n_components, powers), scatter, eta in product(shared.parts, listed(self.scatter), listed(self.eta)):
+                key = (scatter, shared.gamma, n_components, eta)
                 group = [m for m in members if (m.scatter, m.gamma, m.n_components, m.eta) == key]
-                group = [m for m in group if m.whitening in shared.powers and shared.serves(scatter, eta)]
+                group = [m for m in group if m.whitening in powers and shared.serves(scatter, eta)]
                 if not group:
                     continue
-                fitted = fitted or shared.fit(self, X, weight)
+                fitted = fitted or shared.fit(self, X, weight, powers[0])
+                part = fitted.part(n_components, powers)
                 refit = self._refit_smoothed if eta > 0 else self._refit_group
-                for features, coef, intercept, values in refit(fitted.leading(size), columns, codes, group, shared):
+                for features, coef, intercept, values in refit(part, columns, codes, group, shared):
                     self._add_part(features, coef, intercept, len(members))
                     totals += values
         self.members_ = [m.params(self.best_params_) for m in members]

@@ -17,40 +17,37 @@ from .family import fit_family
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """Features that several members share: one kernel map, from which `sizes` leading columns are taken.
+    """Features that several members share: one kernel map, of which each of `parts` takes leading columns.
 
-    The default number of components depends on the exponent, so that without a number every exponent has a map of its own;
-    at exponent 0 it also depends on whether only inner products matter (`euclidean`).
+    A part is an n_components and the exponents that share its columns. The default number depends on the exponent, so that
+    every exponent is a part of its own then, in increasing order: each takes fewer columns than the one before. At
+    exponent 0 it also depends on whether only inner products matter (`euclidean`).
     """
 
     gamma: float | str | None
     n_components: int | float | None
-    sizes: tuple
-    powers: tuple
+    parts: tuple
     euclidean: bool | None = None
-
-    def name(self, size):
-        """What a member with this many columns calls its n_components."""
-        return self.n_components if size is None else size
 
     def serves(self, scatter, eta):
         return self.euclidean in (None, scatter == "total" and eta == 0)
 
-    def fit(self, search, X, weight):
-        """`Features` of the training rows X."""
+    def fit(self, search, X, weight, whitening=None):
+        """`Features` of the training rows X, for all parts, or for those from an exponent on."""
         if search._is_linear:
             return Features(X, weight, None, X)
-        mapping = self.mapping(search)
+        mapping = self.mapping(search, whitening)
         if not isinstance(mapping, KernelMap):
             extra = {"sample_weight": weight} if has_fit_parameter(mapping, "sample_weight") else {}
             return Features(X, weight, mapping, mapping.fit_transform(X, **extra))
         return Features(X, weight, mapping, mapping.fit_features(X, weight, keep_gram=bool(self.euclidean)))
 
-    def mapping(self, search):
+    def mapping(self, search, whitening=None):
         """The map, not fitted yet."""
         mapping = FSVM(
             kernel=search.kernel, gamma=self.gamma, degree=search.degree, coef0=search.coef0,
-            n_components=self.n_components, random_state=search.random_state, whitening=self.powers[0],
+            n_components=self.n_components, random_state=search.random_state,
+            whitening=self.parts[0][1][0] if whitening is None else whitening,
         )._make_kernel_map()  # fmt: skip
         return mapping.set_params(basis="any") if self.euclidean else mapping
 
@@ -59,25 +56,26 @@ def feature_sets(search):
     """All feature sets that the grids of a search ask for."""
     powers = exponents(search)
     if search._is_linear:
-        return [FeatureSet(None, None, (None,), powers)]
-    numbers = [m for m in listed(search.n_components) if isinstance(m, Integral)]
+        return [FeatureSet(None, None, ((None, powers),))]
+    numbers = sorted(int(m) for m in listed(search.n_components) if isinstance(m, Integral))
     sets = []
     for gamma in listed(search.gamma):
         if numbers:
-            sets.append(FeatureSet(gamma, max(numbers), tuple(sorted(int(m) for m in numbers)), powers))
+            sets.append(FeatureSet(gamma, max(numbers), tuple((m, powers) for m in numbers)))
         for m in listed(search.n_components):
-            if m is None:
-                sets += [FeatureSet(gamma, None, (None,), (p,), kind) for p in powers for kind in _kinds(search, p)]
+            if m is None and not hasattr(search.kernel, "fit_transform"):
+                sets += _default_sets(search, gamma, powers)
             elif not isinstance(m, Integral):
-                sets.append(FeatureSet(gamma, m, (None,), powers))
+                sets.append(FeatureSet(gamma, m, ((m, powers),)))
     return sets
 
 
-def _kinds(search, p):
-    if p > 0 or hasattr(search.kernel, "fit_transform"):
-        return [None]
+def _default_sets(search, gamma, powers):
     forms = [(scatter, eta) for scatter in listed(search.scatter) for eta in listed(search.eta)]
-    return sorted({form[0] == "total" and form[1] == 0 for form in forms})
+    kinds = sorted({form[0] == "total" and form[1] == 0 for form in forms}) if 0 in powers else []
+    sets = [FeatureSet(gamma, None, ((None, (0.0,)),), kind) for kind in kinds]
+    whitened = tuple((None, (p,)) for p in sorted(powers) if p > 0)
+    return [*sets, FeatureSet(gamma, None, whitened)] if whitened else sets
 
 
 class Features:
@@ -91,9 +89,20 @@ class Features:
         """Features of other rows."""
         return X if self.mapping is None else self.mapping.transform(X)
 
-    def leading(self, size):
+    def part(self, n_components, powers):
+        """Those of members with a number of components, or with the default of their exponent."""
+        if isinstance(n_components, Integral):
+            return self._leading(n_components)
+        if n_components is not None or not isinstance(self.mapping, KernelMap) or powers[0] == self.mapping.whitening:
+            return self
+        if self.mapping.engine_ != "cholesky":
+            return self._leading(self.mapping.components_at(powers[0]))
+        mapping = clone(self.mapping).set_params(whitening=powers[0])  # where its pivots end depends on the exponent
+        return Features(self.X, self.weight, mapping, mapping.fit_features(self.X, self.weight))
+
+    def _leading(self, size):
         """The same with the leading columns only; its map makes more of them."""
-        return self if size is None else Features(self.X, self.weight, self.mapping, self.rows[:, :size])
+        return Features(self.X, self.weight, self.mapping, self.rows[:, :size])
 
     def scatter(self, codes, kind):
         return feature_scatter(self.mapping, self.rows, codes, self.weight, kind)
