@@ -45,7 +45,8 @@ class GramFolds(FoldsTogether):
             for function, factors, folds in self._groups(shared):
                 K = as_dense(self.X) if function is None else function(self.X)
                 folds = [i for i in folds if _varies(K, self.splits[i][0])] if _is_kernel(function, K) else []
-                scored |= self._score_group(K, factors, folds, shared, Cs, scores) if folds else set()
+                for batch in self._batches(folds, len(self.labels) * len(Cs) * len(K)):
+                    scored |= self._score_group(K, factors, batch, shared, Cs, scores)
             done &= scored
         return done
 

@@ -13,7 +13,7 @@ from .folds import Fold
 from .grid import Member
 from .moments import FoldMoments
 
-BATCH = 1 << 20  # numbers in the training parts of a batch: an interrupt loses the batch that it comes into
+BATCH = 1 << 20  # numbers that the folds of a batch take: an interrupt loses the batch that it comes into
 
 
 class FoldsTogether:
@@ -22,6 +22,12 @@ class FoldsTogether:
     def __init__(self, search, X, codes, weight, splits):
         self.search, self.X, self.codes, self.weight, self.splits = search, X, codes, weight, splits
         self.labels = search._reduction.columns(codes)
+
+    @staticmethod
+    def _batches(folds, numbers):
+        """The folds in batches, where each takes so many numbers."""
+        size = max(1, BATCH // numbers)
+        return [folds[start : start + size] for start in range(0, len(folds), size)]
 
     def _score(self, i, fit, rows):
         """Scores of the members fitted to split i, shape (P, C), where `rows` are what they are linear in."""
@@ -56,25 +62,19 @@ class LinearFolds(FoldsTogether):
 
     def score(self, Cs, scores):
         """Put the scores of all members without smoothing into `scores`; returns the splits that were scored."""
-        done = set(self.folds)
-        for scatter, (batch, factors) in product(listed(self.search.scatter), self._batches()):
-            done -= self._score_batch(batch, factors, scatter, Cs, scores)
+        done, (n, d) = set(self.folds), self.X.shape
+        numbers = n * d + len(self.powers) * d * (d + len(self.labels) * len(Cs))
+        if self.search.class_weight == "balanced":
+            numbers = BATCH  # every training part has class weights of its own
+        for scatter, batch in product(listed(self.search.scatter), self._batches(range(len(self.folds)), numbers)):
+            done -= self._score_batch(batch, scatter, Cs, scores)
         return done
 
-    def _batches(self):
-        """(folds, class factors): as many folds as fit, if they weigh their classes alike."""
-        n, d = self.X.shape
-        size = max(1, BATCH // (n * d + d * d))
-        if self.search.class_weight == "balanced":
-            size = 1  # every training part has factors of its own
-        for start in range(0, len(self.folds), size):
-            train = self.splits[self.folds[start]][0]
-            factors = self.search._class_factors(self.codes[train], self.weight[train])
-            yield slice(start, start + size), factors
-
-    def _score_batch(self, batch, factors, scatter, Cs, scores):
-        """Score the folds of a batch; returns those that are not to be trusted."""
-        search, folds = self.search, np.array(self.folds[batch])
+    def _score_batch(self, batch, scatter, Cs, scores):
+        """Score the folds of these places, which weigh their classes alike; returns those that are not to be trusted."""
+        search, folds = self.search, np.array(self.folds)[batch]
+        train = self.splits[folds[0]][0]
+        factors = search._class_factors(self.codes[train], self.weight[train])
         ranks = scatter == "within" or not search.fit_intercept
         B, trusted = self.moments.regularizers(factors, scatter, self.powers, batch, ranks=ranks)
         if not trusted.all():
