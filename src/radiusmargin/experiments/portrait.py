@@ -11,8 +11,8 @@ from .tuning import final_estimator
 
 __all__ = ["portrait"]
 
-#: A ball around more points than this, or in more dimensions, says little more and takes long.
-MAX_ROWS, MAX_FEATURES = 2000, 200
+#: A ball around more points than this, in more dimensions, or for more separators, says little more and takes long.
+MAX_ROWS, MAX_FEATURES, MAX_SEPARATORS = 2000, 200, 50
 
 
 def portrait(fitted, X) -> dict | None:
@@ -27,7 +27,7 @@ def portrait(fitted, X) -> dict | None:
     Returns
     -------
     dict or None
-        ``before`` and ``after`` (radius, margin and squared ratio; the median over the classes where there
+        ``before`` and ``after`` (radius, margin and squared ratio; the median over the separators where there
         are several), ``spectrum`` (eigenvalues of the learned metric, summing to one) and ``data_spectrum``
         (those of the correlation matrix). None where the model has no ``coef_`` or the data are too large or
         sparse.
@@ -42,7 +42,7 @@ def portrait(fitted, X) -> dict | None:
     standardised = isinstance(fitted, Pipeline) and fitted.named_steps["scale"] != "passthrough"
     units = np.ones_like(scale) if standardised else scale
     L = _transformation(model, units)
-    reports = [radius_margin(Z, w * units, components=L) for w in coef if np.any(w)]
+    reports = [radius_margin(Z, w * units, components=L) for w in coef[:MAX_SEPARATORS] if np.any(w)]
     if not reports:
         return None
     result = {"before": _medians([r.before for r in reports])}
