@@ -13,6 +13,7 @@ import numpy as np
 from .powers import decompose_range
 from .scatter import scatter_matrix
 
+ILL_CONDITIONED = 1e-8  # ratio of the eigenvalues below which a matrix formed of them has lost the smallest
 NO_SPREAD = "X has no feature that varies within the chosen scatter; there is nothing to learn from."
 
 
@@ -39,18 +40,21 @@ class TemperedScatter:
     total: float
 
     @property
-    def full_rank(self) -> bool:
-        return len(self.eigenvalues) == len(self.mean)
+    def regular(self) -> bool:
+        """Whether R has full rank, and well enough so to be used outside of its eigenvectors."""
+        if len(self.eigenvalues) < len(self.mean):
+            return False
+        return self.eigenvectors is None or bool(self.eigenvalues[-1] > ILL_CONDITIONED * self.eigenvalues[0])
 
     def standardised_matrix(self, p: float) -> np.ndarray:
-        """T = n R^p in standardised units (full rank), or in the coordinates of the eigenvectors (diagonal)."""
+        """T = n R^p in standardised units (regular R), or in the coordinates of the eigenvectors (diagonal)."""
         powers = self.total * self.eigenvalues**p
-        if not self.full_rank or self.eigenvectors is None:
+        if not self.regular or self.eigenvectors is None:
             return np.diag(powers)
         return (self.eigenvectors * powers) @ self.eigenvectors.T
 
     def matrix(self, p: float) -> np.ndarray:
-        """T in the user's units, for full rank; a vector where it is diagonal: p = 0, or no correlation."""
+        """T in the user's units, for regular R; a vector where it is diagonal: p = 0, or no correlation."""
         if p == 0:
             return self.total * self.scale**2
         if self.eigenvectors is None:
@@ -60,12 +64,12 @@ class TemperedScatter:
     def project(self, X, *, centred=True):
         """Rows in the coordinates of `standardised_matrix`; features without spread are left out.
 
-        A sparse X of full rank stays sparse, and then cannot be centred.
+        A sparse X stays sparse if R is regular, and then cannot be centred.
         """
         inverse = self.inverse_scale
-        if self.full_rank and hasattr(X, "multiply"):
+        if self.regular and hasattr(X, "multiply"):
             return X.multiply(inverse).tocsr()
-        if self.full_rank:
+        if self.regular:
             rows, mean = X * inverse, self.mean * inverse
         else:
             basis = inverse[:, None] * self.eigenvectors
@@ -74,7 +78,7 @@ class TemperedScatter:
 
     def lift(self, coefs, intercepts, *, centred=True):
         """(coef, intercept) in the user's units, from those in the coordinates of `project`."""
-        if not self.full_rank:
+        if not self.regular:
             coefs = coefs @ self.eigenvectors.T
         coefs = coefs * self.inverse_scale
         return coefs, intercepts - coefs @ self.mean if centred else intercepts
@@ -83,7 +87,7 @@ class TemperedScatter:
         """The inverse of `lift`, for separators in the range of the scatter."""
         intercepts = intercepts + coefs @ self.mean if centred else intercepts
         coefs = coefs * self.scale
-        return coefs if self.full_rank else coefs @ self.eigenvectors, intercepts
+        return coefs if self.regular else coefs @ self.eigenvectors, intercepts
 
     @property
     def inverse_scale(self) -> np.ndarray:

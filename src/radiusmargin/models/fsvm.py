@@ -117,7 +117,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     Notes
     -----
     Rank-deficient data (fewer rows than features, collinear or constant features) are solved in the range of the
-    scatter. Sparse input stays sparse where the scatter has full rank; else, and with a kernel, the rows are projected
+    scatter. Sparse input stays sparse where the scatter has (clearly) full rank; else, and with a kernel, the rows are projected
     to dense ones of that rank.
 
     Examples
@@ -174,7 +174,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         space = feature_scatter(getattr(self, "kernel_map_", None), X, y, weight, self.scatter)
         if len(space.eigenvalues) == 0:
             raise ValueError(NO_SPREAD)
-        if self._is_plain and space.full_rank:
+        if self._is_plain and space.regular:
             self._solve_plain(X, columns, weight, space)
         else:
             self._solve_family(X, columns, weight, space)
@@ -242,7 +242,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     def _solve_family(self, X, columns, weight, space):
         # Centring conditions the problem, but only an intercept can undo it.
-        centred = bool(self.fit_intercept) and not (sparse.issparse(X) and space.full_rank)
+        centred = bool(self.fit_intercept) and not (sparse.issparse(X) and space.regular)
         rows = space.project(X, centred=centred)
         if sparse.issparse(rows):
             rows = sparse.csr_array(rows)
@@ -269,7 +269,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self._remember(np.concatenate([r.alpha for r in results]))
         roots = [metric_root(r.M) for r in results]
         L = roots[0] if len(results) == 1 else metric_root(np.mean([r.M for r in results], axis=0))
-        self.components_ = (L if space.full_rank else L @ space.eigenvectors.T) * space.inverse_scale
+        self.components_ = (L if space.regular else L @ space.eigenvectors.T) * space.inverse_scale
         measures = [_radius_and_margins(rows, root, r.coef) for root, r in zip(roots, results, strict=True)]
         self.radius_ = np.concatenate([np.full(len(margins), radius) for radius, margins in measures])
         self.margin_ = np.concatenate([margins for _, margins in measures])

@@ -100,7 +100,7 @@ class _Space:
             scatter = tempered_scatter(X, sample_weight=weight)
             if len(scatter.eigenvalues) == 0:
                 raise ValueError("X has no feature that varies; with D=1 there is nothing to learn from.")
-            if not scatter.full_rank:
+            if not scatter.regular:
                 return cls(scatter.project(X, centred=centred), scatter.eigenvalues, scatter, centred)
         Sigma = scatter_matrix(X, sample_weight=weight) / weight.sum()
         return cls(X, (1 - D) * np.eye(len(Sigma)) + D * Sigma, None)

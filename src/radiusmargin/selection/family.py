@@ -48,7 +48,7 @@ def fit_family(
         max_iter=max_iter, n_jobs=n_jobs, gram=gram,
     )  # fmt: skip
     coef, intercept = batch.coef, batch.intercept
-    if not space.full_rank:
+    if not space.regular:
         flat, shift = space.lift(coef.reshape(-1, coef.shape[-1]), intercept.ravel(), centred=fit_intercept)
         coef, intercept = flat.reshape(*coef.shape[:2], -1), shift.reshape(intercept.shape)
     P, C = len(whitening), len(Cs)
@@ -60,7 +60,7 @@ def fit_family(
 
 def coordinates(space, X, fit_intercept=True):
     """The rows that `regularizer` belongs to: X itself, or its coordinates in the range of a singular scatter."""
-    return X if space.full_rank else space.project(X, centred=fit_intercept)
+    return X if space.regular else space.project(X, centred=fit_intercept)
 
 
 def _regularizers(space, powers):
@@ -73,4 +73,4 @@ def _regularizers(space, powers):
 
 def regularizer(space, p):
     """B = T / n in the units of `coordinates`; a vector where it is diagonal, which the solver is quicker with."""
-    return space.matrix(p) / space.total if space.full_rank else space.eigenvalues**p
+    return space.matrix(p) / space.total if space.regular else space.eigenvalues**p
