@@ -269,6 +269,29 @@ RM_CLONES Index second_of_pair(Index n, const double* y, Index i, const double* 
     return best > 0 ? place : -1;
 }
 
+RM_CLONES double between_pairs(Index n, const double* f, const double* up, const double* down) {
+    double most = -HUGE_VAL, least = HUGE_VAL;
+#pragma omp simd reduction(max : most) reduction(min : least)
+    for (Index k = 0; k < n; ++k) {
+        const double high = f[k] + up[k], low = down[k] > 0.0 ? f[k] : HUGE_VAL;
+        most = high > most ? high : most;
+        least = low < least ? low : least;
+    }
+    return std::isfinite(most) && std::isfinite(least) ? 0.5 * (most + least) : 0.0;
+}
+
+RM_CLONES double pair_gap(Index n, const double* y, const double* c, const double* alpha, const double* f, double b) {
+    double total = 0, square = 0, loss = 0;
+#pragma omp simd reduction(+ : total, square, loss)
+    for (Index k = 0; k < n; ++k) {
+        const double z = y[k] * (f[k] - b);
+        total += alpha[k];
+        square += alpha[k] * (1.0 - y[k] * f[k]);
+        loss += c[k] * (z > 0.0 ? z : 0.0);
+    }
+    return (square + loss - total) / (0.5 * square + loss);
+}
+
 RM_CLONES_256 bool cholesky(double* H, Index D) {
     for (Index k = 0; k < D; ++k) {
         double* column = H + k * D;

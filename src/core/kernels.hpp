@@ -51,13 +51,17 @@ double dot(Index n, const double* a, const double* b);
 void axpy(Index n, double t, const double* x, double* y);
 
 constexpr double kFlatPair = 1e-12;  // relative curvature below which that of a pair of rows is rounding
-// f -= y (t Gi + u Gj); returns where f + up is largest.
+// f -= y (t Gi + u Gj); returns where f + up is largest. `scores` has room for n numbers, here and below.
 Index first_of_pair(Index n, const double* y, const double* Gi, const double* Gj, double t, double u, const double* up,
                     double* f, double* scores);
 // Where a step with i gains most, (f_i - f_j)^2 over the curvature, among those with f_j < f_i and down = 1; -1 if there
 // is none.
 Index second_of_pair(Index n, const double* y, Index i, const double* Gi, const double* diagonal, const double* down,
                      const double* f, double* scores);
+// The middle between the largest f + up and the smallest f with down = 1; zero if either set is empty.
+double between_pairs(Index n, const double* f, const double* up, const double* down);
+// The relative gap of alpha with f = y (1 - G alpha) and the separator that it gives with the intercept b.
+double pair_gap(Index n, const double* y, const double* c, const double* alpha, const double* f, double b);
 
 // In-place Cholesky of the lower triangle of a column-major D x D matrix; false if not positive definite.
 bool cholesky(double* H, Index D);

@@ -20,7 +20,7 @@ template <class Rows>
 bool row_space_pays(const Problem<Rows>& problem) {
     const Index n = problem.n(), d = problem.d();
     if (!problem.A.has_row_gram() || problem.q != nullptr || n > kRowSpaceRows) return false;
-    return 2 * n <= d || (!problem.B.dense() && d >= kRowSpaceFeatures && n <= 2 * d);
+    return 2 * n <= d || (!problem.B.dense() && d >= kRowSpaceFeatures && n <= 5 * d);
 }
 
 template <class Rows>
@@ -59,9 +59,10 @@ class RowNewton {
         Vector alpha = start;
         if (!alpha.empty() && balance(problem_, alpha, total)) smo.begin_at(std::move(alpha));
         best.n_iter += smo.run(std::max(options_.tol, kNear), std::min(max_iter, kSweeps), options_.poll);
-        v_ = ca_ = smo.alpha(), b_ = smo.intercept(), s_ = newton_constants::kWarmPenalty;
+        v_ = ca_ = smo.alpha(), b_ = smo.intercept();
         for (Index i = 0; i < n_; ++i) reference_[i] = v_[i] / problem_.c[i];
         offer(best);
+        s_ = best.gap() <= 2 * kNear ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
     }
     // The best multiple of multipliers that were scaled from those of another C.
     void begin_at(const Vector& alpha) {

@@ -50,14 +50,7 @@ class Smo {
     }
 
     const Vector& alpha() const { return alpha_; }
-    double intercept() const {
-        double most = -HUGE_VAL, least = HUGE_VAL;
-        for (Index i = 0; i < n_; ++i) {
-            most = std::max(most, f_[i] + up_[i]);
-            if (down_[i] > 0) least = std::min(least, f_[i]);
-        }
-        return std::isfinite(most) && std::isfinite(least) ? 0.5 * (most + least) : 0.0;
-    }
+    double intercept() const { return between_pairs(n_, f_.data(), up_.data(), down_.data()); }
 
   private:
     const double* column(Index i) const { return G_ + i * n_; }
@@ -71,16 +64,7 @@ class Smo {
         up_[i] = (y_[i] > 0 ? more : less) ? 0.0 : -HUGE_VAL;
         down_[i] = (y_[i] > 0 ? less : more) ? 1.0 : 0.0;
     }
-    double relative_gap() const {
-        const double b = intercept();
-        double total = 0, square = 0, loss = 0;
-        for (Index i = 0; i < n_; ++i) {
-            total += alpha_[i];
-            square += alpha_[i] * (1.0 - y_[i] * f_[i]);
-            loss += c_[i] * std::max(y_[i] * (f_[i] - b), 0.0);
-        }
-        return (square + loss - total) / (0.5 * square + loss);
-    }
+    double relative_gap() const { return pair_gap(n_, y_, c_, alpha_.data(), f_.data(), intercept()); }
 
     const double* G_;
     Index n_;
