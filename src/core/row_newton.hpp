@@ -17,10 +17,11 @@ constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on
 constexpr int kSweeps = 10;     // of pairs, past which Newton is the cheaper bet
 
 template <class Rows>
-bool row_space_pays(const Problem<Rows>& problem) {
+bool row_space_pays(const Problem<Rows>& problem, const Options& options) {
     const Index n = problem.n(), d = problem.d();
     if (!problem.A.has_row_gram() || problem.q != nullptr || n > kRowSpaceRows) return false;
-    return 2 * n <= d || (!problem.B.dense() && d >= kRowSpaceFeatures && n <= 5 * d);
+    const Index rows_per_feature = options.tol >= kNear ? 5 : 3;  // more where pairs alone will do
+    return 2 * n <= d || (!problem.B.dense() && d >= kRowSpaceFeatures && n <= rows_per_feature * d);
 }
 
 template <class Rows>
@@ -62,6 +63,7 @@ class RowNewton {
         v_ = ca_ = smo.alpha(), b_ = smo.intercept();
         for (Index i = 0; i < n_; ++i) reference_[i] = v_[i] / problem_.c[i];
         offer(best);
+        // Far from the solution, where C is large, multipliers that follow the margins closely take many more steps.
         s_ = best.gap() <= 2 * kNear ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
     }
     // The best multiple of multipliers that were scaled from those of another C.

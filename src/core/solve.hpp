@@ -24,7 +24,7 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     if constexpr (std::is_same_v<Rows, InnerProducts>) {  // the other methods need features
         RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
     } else {
-        if (row_space_pays(problem))
+        if (row_space_pays(problem, options))
             RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
         else
             Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);

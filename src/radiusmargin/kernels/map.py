@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import cache, partial
 from numbers import Integral
 
 import numpy as np
@@ -220,16 +221,12 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         truncation = self._truncation(n, rank, ALL_ROWS if self._need_not_rotate(source) else EXACT_ROWS)
         count = self.n_landmarks or OVERSAMPLING * (truncation.fixed or truncation.cap or DEFAULT_COMPONENTS)
         count = min(count, n)
-        self.engine_ = self.engine
-        drawn = None
-        if self.engine in ("auto", "landmarks"):
-            drawn = _draw(n, count, weight, self.random_state)
-        if self.engine == "auto":
-            self.engine_ = self._suitable_engine(source, truncation, count, drawn)
+        draw = cache(partial(_draw, n, count, weight, self.random_state))  # once, and only if needed
+        self.engine_ = self._suitable_engine(source, truncation, count, draw) if self.engine == "auto" else self.engine
         if self.engine_ == "exact":
             return exact(source, weight, truncation)
         if self.engine_ == "landmarks":
-            return landmarks(source, weight, truncation, drawn)
+            return landmarks(source, weight, truncation, draw())
         by_tolerance = truncation.fixed is None and truncation.cap is None
         find = unrotated if by_tolerance and self.basis == "any" else cholesky
         return find(source, weight, truncation, n if by_tolerance and self.n_landmarks is None else count)
@@ -258,7 +255,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         lost = self._expansion.missing + self._expansion.spectrum - self.eigenvalues_.sum()
         return Truncation(dropped=self._dropped(whitening)).count(self.eigenvalues_, lost)
 
-    def _suitable_engine(self, source, truncation, count, drawn):
+    def _suitable_engine(self, source, truncation, count, draw):
         n = source.n_rows
         if self._need_not_rotate(source) and n <= ALL_ROWS:
             return "cholesky"
@@ -266,7 +263,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return "exact"
         if truncation.fixed is None and truncation.cap is None:
             return "exact" if n <= EXACT_FRACTION_ROWS else "cholesky"
-        if source.rank_bound() <= count or _ends_early(source.gram(drawn)):
+        if source.rank_bound() <= count or _ends_early(source.gram(draw())):
             return "cholesky"
         return "landmarks"
 
