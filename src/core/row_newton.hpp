@@ -12,7 +12,6 @@
 namespace rm {
 
 constexpr Index kRowSpaceRows = 4096;  // G takes 128 MiB then
-constexpr Index kRowSpaceFeatures = 96;
 constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
 constexpr int kSweeps = 10;     // of pairs, past which Newton is the cheaper bet
 
@@ -21,7 +20,7 @@ bool row_space_pays(const Problem<Rows>& problem, const Options& options) {
     const Index n = problem.n(), d = problem.d();
     if (!problem.A.has_row_gram() || problem.q != nullptr || n > kRowSpaceRows) return false;
     const Index rows_per_feature = options.tol >= kNear ? 5 : 3;  // more where pairs alone will do
-    return 2 * n <= d || (!problem.B.dense() && d >= kRowSpaceFeatures && n <= rows_per_feature * d);
+    return 2 * n <= d || (!problem.B.dense() && n <= rows_per_feature * d);
 }
 
 template <class Rows>
