@@ -17,13 +17,13 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._compat import CallbackSupportMixin, callback_context, with_callbacks
 from ..kernels import KernelMap
 from ..solvers._validation import check_count
 from ..solvers.result import relative_gap
-from .components import left_out_matters, map_all_features
+from .components import left_out_matters, map_all_features, map_features
 from .multiclass import Reduction
 
 
@@ -190,12 +190,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         if self._is_linear:
             return X
         self.kernel_map_ = self._make_kernel_map()
-        if isinstance(self.kernel_map_, KernelMap):
-            if self._may_grow:
-                self.kernel_map_.set_params(basis="any")
-            return self.kernel_map_.fit_features(X, weight, keep_gram=self._may_grow)
-        extra = {"sample_weight": weight} if has_fit_parameter(self.kernel_map_, "sample_weight") else {}
-        return self.kernel_map_.fit_transform(X, **extra)
+        return map_features(self.kernel_map_, X, weight, euclidean=self._may_grow)
 
     _is_euclidean = False  # whether only inner products of the features matter; `_solve` then sets `_multipliers`
 

@@ -1,14 +1,29 @@
-"""Whether a Euclidean kernel model needs more than the default components of its map, and how it gets them."""
+"""The features of a kernel model: those of its map and, where its labels need them, more than the default."""
 
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils.validation import has_fit_parameter
+
+from ..kernels import KernelMap
 
 # Chosen on the sets of benchmarks/kernels.py:
 FAITHFUL = 0.25  # share of the spectrum below which a map is no approximation of its kernel
 AGREEMENT = 0.5  # of the rows on components that were left out, relative to what each says for itself,
 WORTHWHILE = 0.01  # and relative to the objective
 BUDGET = 9_000_000  # entries of the features: all components up to 3,000 rows
+
+
+def map_features(mapping, X, weight, *, euclidean):
+    """Fit a map, or a transformer in its place, and return the features of the rows.
+
+    Where only inner products of the features matter (`euclidean`), any basis will do, and the map keeps them.
+    """
+    if isinstance(mapping, KernelMap):
+        mapping.set_params(basis="any" if euclidean else mapping.basis)
+        return mapping.fit_features(X, weight, keep_gram=euclidean)
+    extra = {"sample_weight": weight} if has_fit_parameter(mapping, "sample_weight") else {}
+    return mapping.fit_transform(X, **extra)
 
 
 def left_out_matters(mapping, X, columns, alpha):

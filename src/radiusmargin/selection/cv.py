@@ -14,23 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import with_callbacks
 from ..kernels import KernelMap, LeadingFeatures
-from ..models.base import MarginClassifier, as_dense, check_choice, check_number, linear_scores
+from ..models.base import MarginClassifier, check_choice, check_number, linear_scores
 from ..models.fsvm import FSVM
 from ..solvers._validation import check_count
 from ..solvers.result import relative_gap
-from .criteria import OneFit
+from .evaluation import Evaluation
 from .features import exponents, feature_sets, listed
-from .folds import Fold, take
-from .gram_folds import GramFolds
-from .grid import Member, Scores
-from .progress import Progress
-from .together import LinearFolds
 
 FITTED = (
     "_parts", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
     "cv_results_", "scores_", "refit_time_",
 )  # fmt: skip
-EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
 
 
 class FSVMCV(MarginClassifier):
@@ -160,10 +154,11 @@ class FSVMCV(MarginClassifier):
         self._check_parameters()
         X, codes, weight = self._check_training_data(X, y, sample_weight)
         splits = self._splits(codes, self.__dict__.pop("_kept_rows"), sample_weight, groups)
-        scores = Scores(len(splits), Progress(self))
+        evaluation = Evaluation(self, X, codes, weight, splits)
+        scores = evaluation.scores
         with scores.progress.whole():
             try:
-                self._search(X, codes, weight, splits, scores)
+                evaluation.run()
             except KeyboardInterrupt:
                 self._report_interrupted(scores)
                 raise
@@ -186,79 +181,6 @@ class FSVMCV(MarginClassifier):
                 f"{scores.n_splits} splits",
                 stacklevel=3,
             )
-
-    def _search(self, X, codes, weight, splits, scores):
-        Cs = self._initial_Cs(weight)
-        together = None
-        if self.criterion == "cv" and 0 in listed(self.eta):
-            together = (LinearFolds if self._is_linear else GramFolds)(self, X, codes, weight, splits)
-        for extension in range(EXTENSIONS + 1):
-            self._score_all(X, codes, weight, splits, Cs, scores, together)
-            if extension == EXTENSIONS or not isinstance(self.Cs, Integral):
-                break
-            tried, best = np.unique([m.C for m in scores.table]), scores.best().C
-            if len(tried) < 3:
-                break
-            ratio = (tried[-1] / tried[0]) ** (1 / (len(tried) - 1))
-            if best == tried[-1]:
-                Cs = tried[-1] * ratio ** np.arange(1, 4)
-            elif best == tried[0]:
-                Cs = tried[0] / ratio ** np.arange(1, 4)
-            else:
-                break
-
-    def _score_all(self, X, codes, weight, splits, Cs, scores, together):
-        scores.progress.expected += len(Cs) * len(splits) * self._n_forms()
-        if self.criterion != "cv":
-            return self._score_without_refitting(X, codes, weight, Cs, scores)
-        done = together.score(Cs, scores) if together else set()
-        for i, (train, test) in enumerate(splits):
-            covers = together.covers if i in done else lambda shared, eta: False
-            left = [(shared, self._forms(shared, covers)) for shared in feature_sets(self)]
-            self._score_split(X, codes, weight, train, test, Cs, [part for part in left if part[1]], i, scores)
-
-    def _n_forms(self):
-        """Members for every C."""
-        sizes = [(shared, sum(len(powers) for _, powers in shared.parts)) for shared in feature_sets(self)]
-        return sum(size * len(self._forms(shared, lambda *_: False)) for shared, size in sizes)
-
-    def _forms(self, shared, covers):
-        """(scatter, eta) of the members on some features, except those that are covered."""
-        forms = product(listed(self.scatter), listed(self.eta))
-        return [(scatter, eta) for scatter, eta in forms if shared.serves(scatter, eta) and not covers(shared, eta)]
-
-    def _score_split(self, X, codes, weight, train, test, Cs, sets, i, scores):
-        inner = weight[train] * self._class_factors(codes[train], weight[train])[codes[train]]
-        columns = train if isinstance(self.kernel, str) and self.kernel == "precomputed" else None
-        for shared, forms in sets:
-            with scores.work("fit", i):
-                whole = shared.fit(self, take(X, train, columns), inner)
-            with scores.work("score", i):
-                unseen = take(X, test, columns)
-                mapped = whole.of(unseen)
-            for n_components, powers in shared.parts:
-                part = whole.part(n_components, powers)
-                known = mapped if part.mapping is whole.mapping else part.of(unseen)
-                fold = Fold(self, part, unseen, known, codes[train], codes[test], weight[test])
-                for scatter, eta in forms:
-                    key = {"scatter": scatter, "gamma": shared.gamma, "n_components": n_components}
-                    fold.score(powers, Cs, eta, key, i, scores, shared.euclidean)
-
-    def _score_without_refitting(self, X, codes, weight, Cs, scores):
-        inner = weight * self._class_factors(codes, weight)[codes]
-        for shared in feature_sets(self):
-            with scores.work("fit", 0):
-                whole = shared.fit(self, X, inner)
-            for scatter, (n_components, powers) in product(listed(self.scatter), shared.parts):
-                if not shared.serves(scatter, 0):
-                    continue
-                part = whole.part(n_components, powers)
-                family = OneFit(self, as_dense(part.rows), codes, inner, weight, part.scatter(codes, scatter))
-                key = {"scatter": scatter, "gamma": shared.gamma, "n_components": n_components}
-                for p in powers:
-                    with scores.work("fit", 0):
-                        for C, value in zip(Cs, family.criterion(p, Cs), strict=True):
-                            scores.set(Member(p, float(C), **key), 0, value)
 
     def _report(self, scores):
         searched = ("C", "whitening", "scatter", "eta", *(() if self._is_linear else ("gamma", "n_components")))
@@ -424,15 +346,6 @@ class FSVMCV(MarginClassifier):
                 raise ValueError(f"cv: split {i} has no training rows of class {missing}; use a stratified splitter.")
             splits.append((train, test))
         return splits
-
-    def _initial_Cs(self, weight):
-        """From where the separator is still the difference of the class means, to where slack is nearly forbidden."""
-        if not isinstance(self.Cs, Integral):
-            return np.unique(np.asarray(listed(self.Cs), dtype=float))
-        if self.Cs == 1:
-            return np.array([1.0 / weight.mean()])
-        low, high = max(1.0 / len(weight), 1e-4), 1e2 if self._is_linear else 1e3
-        return np.geomspace(low, high, int(self.Cs)) / weight.mean()
 
     def _member_estimator(self, m):
         return self._estimator(

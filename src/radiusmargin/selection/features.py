@@ -7,10 +7,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from ..kernels import KernelMap
-from ..models.components import left_out_matters, map_all_features
+from ..models.components import left_out_matters, map_all_features, map_features
 from ..models.fsvm import FSVM, feature_scatter
 from .family import fit_family
 
@@ -37,10 +36,7 @@ class FeatureSet:
         if search._is_linear:
             return Features(X, weight, None, X)
         mapping = self.mapping(search, whitening)
-        if not isinstance(mapping, KernelMap):
-            extra = {"sample_weight": weight} if has_fit_parameter(mapping, "sample_weight") else {}
-            return Features(X, weight, mapping, mapping.fit_transform(X, **extra))
-        return Features(X, weight, mapping, mapping.fit_features(X, weight, keep_gram=bool(self.euclidean)))
+        return Features(X, weight, mapping, map_features(mapping, X, weight, euclidean=bool(self.euclidean)))
 
     def mapping(self, search, whitening=None):
         """The map, not fitted yet."""
