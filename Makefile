@@ -28,7 +28,7 @@ bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[bench]" || true
 	for script in hinge fsvm selection kernels competitors accuracy; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 	$(BIN)/python benchmarks/accuracy.py --classes all
-	$(BIN)/python benchmarks/accuracy.py --kernel rbf --repeats 2
+	$(BIN)/python benchmarks/accuracy.py --kernel rbf
 
 clean:
 	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -94,8 +94,8 @@ def run_rbf(X, y, Xt, yt, seed):
     methods = {
         "SVC, grid": GridSearchCV(SVC(kernel="rbf"), {"C": Cs, "gamma": gammas}, cv=5),
         "SVM, picked": FSVMCV(whitening=0.0, combine="best", **common_),
-        "SVM, averaged": FSVMCV(whitening=0.0, **common_),
-        "family, averaged": FSVMCV(whitening=(0.0, 0.25, 0.5), **common_),
+        "FSVMCV (whitening 0, averaged)": FSVMCV(**common_),
+        "three exponents, averaged": FSVMCV(whitening=(0.0, 0.25, 0.5), **common_),
     }
     return _run(methods, X, y, Xt, yt)
 
