@@ -52,7 +52,7 @@ def main():
     for name, X, y in problems:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            times = common.interleaved(contenders(X, y, slow=len(X) <= 1000), 5)
+            times = common.interleaved(contenders(X, y, slow=len(X) <= 1000), 20)
         ours = times["FSVMCV, C only"]
         row = [
             f"{name} ({len(X):,} x {X.shape[1]})",
@@ -74,7 +74,7 @@ def main():
     text = (
         f"## Choosing C: 10 folds x 10 values\n\n`python benchmarks/selection.py`: {common.provenance()}\n\n"
         "All on one thread with the same folds; the others standardise in a pipeline, as they must. Ratios are against FSVMCV over C only.\n"
-        "Interleaved, the minimum of five runs; what takes over two seconds runs once.\n\n" + common.table(header, rows)
+        "Interleaved, the minimum of twenty runs; what takes over two seconds runs once.\n\n" + common.table(header, rows)
     )
     common.write_section("selection", text)
 
