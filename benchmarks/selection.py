@@ -74,7 +74,8 @@ def main():
     text = (
         f"## Choosing C: 10 folds x 10 values\n\n`python benchmarks/selection.py`: {common.provenance()}\n\n"
         "All on one thread with the same folds; the others standardise in a pipeline, as they must. Ratios are against FSVMCV over C only.\n"
-        "Interleaved, the minimum of twenty runs; what takes over two seconds runs once.\n\n" + common.table(header, rows)
+        "Interleaved, the minimum of twenty runs; what takes over two seconds runs once.\n\n"
+        + common.table(header, rows)
     )
     common.write_section("selection", text)
 

@@ -125,3 +125,39 @@ def test_an_unknown_scheme_is_refused():
     for model in (FSVM(multi_class="all"), FSVMCV(multi_class=None)):
         with pytest.raises(ValueError, match="multi_class must be one of"):
             model.fit(X, y)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("params", [{"eta": 0.1}, {"rho": 1e-3}, {"coupling": "shared"}])
+def test_a_start_for_other_pairs_certifies_nothing_false(params, fit_intercept):
+    """Multipliers of rows that no longer take part in a pair must not count in its bound."""
+    rng = np.random.default_rng(0)
+    apart = rng.normal(size=(20, 2)) + np.repeat([[8, 0], [-8, 0]], 10, axis=0)
+    rows = np.vstack([rng.normal(size=(80, 2)), apart])
+    first, second = np.r_[np.arange(80) % 2, np.full(20, 2)], np.repeat([1, 2, 0, 2], [20, 60, 10, 10])
+    model = FSVM(fit_intercept=fit_intercept, multi_class="ovo", **params)
+    warm = model.set_params(warm_start=True).fit(rows, first).fit(rows, second)
+    cold = FSVM(fit_intercept=fit_intercept, multi_class="ovo", **params).fit(rows, second)
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shared_metric_of_many_pairs_with_fewer_rows_than_features(seed):
+    """Hessians with flat directions: a step along them must not pass the minimum."""
+    rng = np.random.default_rng(seed)
+    codes = np.r_[np.repeat(np.arange(4), 2), rng.integers(0, 4, 52)]
+    rows = rng.normal(size=(60, 80)) + 0.7 * rng.normal(size=(4, 80))[codes]
+    model = FSVM(C=1.0, coupling="shared", multi_class="ovo", rho=0.1).fit(rows, codes)
+    assert model.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize(
+    "params", [{"rho": 1.0}, {"eta": 0.1}, {"coupling": "shared"}, {"coupling": "shared", "rho": 0.1}]
+)
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_nearly_collinear_features_in_every_form(params, C):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, 60)
+    rows = rng.normal(size=(60, 4)) + 0.7 * rng.normal(size=(4, 4))[codes]
+    rows = np.column_stack([rows, rows[:, 0] + 1e-6 * rng.normal(size=60)])
+    assert FSVM(C=C, **params).fit(rows, codes).dual_gap_ <= 1e-6

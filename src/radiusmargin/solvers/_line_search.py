@@ -9,7 +9,8 @@ def minimise_along(slope, at_zero):
     """A step t > 0 at which a monotone slope has shrunk to a tenth of `at_zero` < 0: unit step, bracket, Illinois."""
     enough = SLOPE_REDUCTION * abs(at_zero)
     low, at_low, high, at_high = 0.0, at_zero, 1.0, slope(1.0)
-    if abs(at_high) <= enough:
+    # A slope that is small but positive may belong to a minimum long passed, unless the first half went down enough.
+    if abs(at_high) <= enough and (at_high <= 0.0 or slope(0.5) <= -at_high):
         return high
     while at_high < 0.0 and high < 1e12:
         low, at_low, high = high, at_high, 2.0 * high

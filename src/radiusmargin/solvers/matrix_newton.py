@@ -22,6 +22,7 @@ from .result import relative_gap
 FIRST_PENALTY, FIRST_SIGMA = 3.0, 100.0
 GROWTH = 1.5
 RESIDUAL_SHARE = 10.0  # an inner problem is solved when its residual no longer dominates complementarity
+RIDGE = 1e-5  # of what the envelope curves at most, for directions in which neither term does
 NEGLIGIBLE = 1e-5  # relative size of singular values that the certificate is asked to do without
 
 
@@ -167,7 +168,7 @@ class _MatrixNewton:
     def _finish(self, point):
         """Whether the gap is reached; without smoothing the low-rank neighbour is preferred where it is as good."""
         state, problem = self.state, self.problem
-        state.alpha = problem.balanced(point.ca)
+        state.alpha = problem.feasible(point.ca)
         gap = state.certify()
         if problem.norm.eta > 0.0:
             return gap <= problem.tol
@@ -234,12 +235,9 @@ class _MatrixNewton:
             gram = rows.T @ scaled
             own, b = slice(k * d, (k + 1) * d), size + k
             H[own, own] += gram.toarray() if sparse.issparse(gram) else gram
+            H[own, own] += RIDGE * self.sigma * self.problem.norm.T
             H[b, b] = 1.0
             if self.problem.fit_intercept:
                 H[b, own] = np.asarray(scaled.sum(axis=0)).ravel()
                 H[b, b] = weights.sum() + 1e-9 * self.c[k].sum()
-        # Directions in which neither term curves keep a little of what the envelope curves at most; the intercepts, of
-        # other units, have had theirs.
-        W = np.arange(size)
-        H[W, W] += 1e-10 * max(np.mean(H[W, W]), self.sigma * np.mean(np.diag(self.problem.norm.T)))
         return H

@@ -39,7 +39,7 @@ class RadiusMarginProblem:
     A row labelled 0 takes no part in that column.
 
     `penalty` is the form (constrained or penalised), `norm` the function N. X may be sparse. `start` is a solution to
-    begin from, as (coef, intercept, alpha) with alpha in its box.
+    begin from, as (coef, intercept, alpha).
     """
 
     X: np.ndarray
@@ -75,18 +75,25 @@ class RadiusMarginProblem:
     def objective(self, W, b):
         return self.penalty.value(self.norm.value(W)) + self.losses(W, b).sum()
 
+    def zero(self):
+        """(objective, W, b) of W = 0, with the intercept of the heavier class."""
+        W = np.zeros((self.X.shape[1], self.n_columns))
+        b = np.sign((self.Y * self.costs).sum(axis=1)) if self.fit_intercept else np.zeros(self.n_columns)
+        return self.objective(W, b), W, b
+
     def dual(self, alpha, N):
         """(value, feasible alpha) of the dual; every alpha in the box with y'alpha = 0 gives a lower bound."""
         G = self.X.T @ (self.Y * alpha).T
         value, scale = self.norm.dual_value(self.penalty, alpha.sum(), G, N)
         return value, scale * alpha
 
-    def balanced(self, alpha):
-        """y'alpha = 0 in every column, by shrinking the class that carries too much."""
+    def feasible(self, alpha):
+        """alpha in its box with y'alpha = 0 in every column, by shrinking the class that carries too much."""
+        alpha = np.minimum(alpha, self.costs)
         if not self.fit_intercept:
             return alpha
         up = np.where(self.Y > 0, alpha, 0.0).sum(axis=1)
-        down = alpha.sum(axis=1) - up
+        down = np.where(self.Y < 0, alpha, 0.0).sum(axis=1)
         least = np.minimum(up, down)
         factors = [np.where(total > 0, least / np.where(total > 0, total, 1.0), 0.0)[:, None] for total in (up, down)]
         return alpha * np.where(self.Y > 0, *factors)
@@ -102,13 +109,14 @@ class RadiusMarginProblem:
 
 @dataclass(eq=False)
 class State:
-    """Where an outer method stands: the current point, and the best bounds so far."""
+    """Where an outer method stands: the current point, and the best point and bound so far."""
 
     problem: RadiusMarginProblem
     W: np.ndarray
     b: np.ndarray
     alpha: np.ndarray
     n_iter: int = 0
+    best: tuple | None = None
     best_dual: float = -np.inf
     best_alpha: np.ndarray | None = None
     history: list = field(default_factory=list)
@@ -126,6 +134,8 @@ class State:
         """Offer the current multipliers to the dual, note both objectives, and return the relative gap."""
         N = self.problem.norm.value(self.W)
         objective = self.problem.penalty.value(N) + self.problem.losses(self.W, self.b).sum()
+        if self.best is None or objective < self.best[0]:
+            self.best = objective, self.W.copy(), self.b.copy()
         dual, alpha = self.problem.dual(self.alpha, N)
         if dual > self.best_dual:
             self.best_dual, self.best_alpha = dual, alpha
@@ -135,13 +145,14 @@ class State:
 
     def result(self, M=None):
         problem = self.problem
-        objective = problem.objective(self.W, self.b)
-        point = problem.norm.at(self.W)
+        objective, W, b = problem.objective(self.W, self.b), self.W, self.b
+        if M is None and relative_gap(objective, self.best_dual) > problem.tol:  # fell short
+            objective, W, b = min((objective, W, b), self.best, problem.zero(), key=lambda point: point[0])
         return RadiusMarginResult(
-            coef=np.ascontiguousarray(self.W.T),
-            intercept=self.b.copy(),
+            coef=np.ascontiguousarray(W.T),
+            intercept=b.copy(),
             alpha=self.best_alpha,
-            M=point.metric(problem.penalty) if M is None else M,
+            M=problem.norm.at(W).metric(problem.penalty) if M is None else M,
             objective=objective,
             dual_objective=self.best_dual,
             n_iter=self.n_iter,
@@ -157,7 +168,7 @@ def initial_state(problem):
     columns, start = np.arange(K), (None, None)
     if problem.start is not None:
         coef, intercept, alpha = problem.start
-        state.W, state.alpha = coef.T.copy(), problem.balanced(alpha)  # labels may be others than it was found for
+        state.W, state.alpha = coef.T.copy(), problem.feasible(alpha)  # labels may be others than it was found for
         state.b = intercept.copy() if problem.fit_intercept else np.zeros(K)
         if not problem.is_plain:
             return state
