@@ -57,6 +57,19 @@ def test_the_batched_search_is_the_grid_search(model):
     assert set(batched.params) == set(plain.params)
 
 
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_the_batched_search_has_the_parameters_of_the_model(multi_class):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 8
+    X = y[:, None] + 0.2 * rng.normal(size=(120, 1))  # on a line, where only pairs tell the classes apart
+    cell, _ = one_cell("fsvm", toy_task(n=120, d=6), budget=8)
+    cell = dataclasses.replace(cell, fixed={"multi_class": multi_class})
+    folds = inner_folds(y, cell)
+    batched, plain = tuning._batched_search(cell, X, y, folds), tuning._grid_search(cell, X, y, folds)
+    assert batched.score == pytest.approx(plain.score, abs=0.06)
+    assert (batched.score > 0.8) == (multi_class == "ovo")
+
+
 @pytest.mark.parametrize("model", ["fsvm-cv", "rmm", "svm-raw"])
 def test_other_models_go_their_own_way(model):
     cell, task = one_cell(model)

@@ -28,8 +28,8 @@ def test_columns_of_pairs_and_of_classes():
     codes = np.array([2, 0, 1])
     np.testing.assert_array_equal(Reduction(3).columns(codes), [[0, -1, 1], [1, -1, 0], [1, 0, -1]])
     np.testing.assert_array_equal(Reduction(3, False).columns(codes), [[-1, 1, -1], [-1, -1, 1], [1, -1, -1]])
-    for pairwise in (True, False):
-        np.testing.assert_array_equal(Reduction(2, pairwise).columns(codes[1:]), [[-1, 1]])
+    for pairs in (True, False):
+        np.testing.assert_array_equal(Reduction(2, pairs).columns(codes[1:]), [[-1, 1]])
     assert Reduction(3).names("abc") == ("b against a", "c against a", "c against b")
     assert Reduction(3, False).names("abc")[1] == "b against the rest"
     labels, weight = taking_part(np.array([0.0, -1.0]), np.array([2.0, 3.0]))

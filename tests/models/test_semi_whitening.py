@@ -39,3 +39,9 @@ def test_collinear_features_do_no_harm(copies):
     X, _ = data()
     transformer = SemiWhitening().fit(np.hstack([X] + [X[:, :1]] * copies))
     assert transformer.components_.shape == (4, 4 + copies)
+
+
+def test_the_root_is_symmetric_in_whatever_units():
+    X, _ = data(d=2)
+    L = SemiWhitening(standardise=False).fit(X * [1.0, 1e5]).components_
+    assert L[0, 1] == pytest.approx(L[1, 0], rel=1e-6)

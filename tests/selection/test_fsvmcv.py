@@ -19,8 +19,8 @@ from radiusmargin.kernels import map as kernel_map
 from radiusmargin.models.multiclass import Reduction
 from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo, together
 from radiusmargin.selection.family import coordinates, fit_family, regularizer
-from radiusmargin.selection.folds import Fold
 from radiusmargin.selection.grid import Member, Scores
+from radiusmargin.selection.held_out import HeldOut
 from radiusmargin.selection.moments import FoldMoments
 from radiusmargin.selection.progress import Progress
 from radiusmargin.solvers import hinge_svm, hinge_svm_path
@@ -301,14 +301,14 @@ def test_deterministic_and_weighted():
 def test_interrupt_keeps_what_was_scored(monkeypatch, kernel):
     X, y = overlapping()
     calls = iter([0, 1, 2])
-    original = Fold.score_fit
+    original = HeldOut.score
 
     def interrupted(self, *args):
         if next(calls, None) is None:
             raise KeyboardInterrupt
         return original(self, *args)
 
-    monkeypatch.setattr(Fold, "score_fit", interrupted)
+    monkeypatch.setattr(HeldOut, "score", interrupted)
     monkeypatch.setattr(together, "BATCH", 0)  # one fold at a time, as large ones are solved
     model = FSVMCV(Cs=3, cv=4, whitening=0.0, kernel=kernel, random_state=0)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="on 3 of 4 splits"):

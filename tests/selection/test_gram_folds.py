@@ -45,7 +45,13 @@ def by_hand(X, y, splits, weight, **params):
 def covered(monkeypatch):
     """The splits that the search in inner products has taken upon itself."""
     found, original = [], GramFolds.score
-    monkeypatch.setattr(GramFolds, "score", lambda *args: found.append(original(*args)) or found[-1])
+
+    def spy(*args):
+        done = original(*args)
+        found.append({split for _, split in done})
+        return done
+
+    monkeypatch.setattr(GramFolds, "score", spy)
     return found
 
 
@@ -99,10 +105,18 @@ def test_any_index_sets(covered, form):
         np.testing.assert_allclose(values, expected[p["C"], "scale"], atol=2e-4)
 
 
-def test_what_does_not_converge_is_left_to_the_features(covered):
+def test_what_does_not_converge_is_left_to_the_features(covered, capsys):
     X, y = overlapping()
-    FSVMCV(CS, whitening=0.0, kernel="rbf", max_iter=1, cv=3, cv_tol=1e-10, refit=False, random_state=0).fit(X, y)
+    options = {"max_iter": 1, "cv_tol": 1e-10, "refit": False, "random_state": 0, "verbose": 1}
+    FSVMCV(CS, whitening=0.0, kernel="rbf", cv=3, **options).fit(X, y)
     assert covered == [set()]
+    assert "9 of 9 scores" in capsys.readouterr().err  # each counted once
+
+
+def test_inner_products_do_not_tell_the_origin():
+    X, y = overlapping()
+    with pytest.raises(ValueError, match="do not tell the origin"):
+        _solve(None, np.where(y > 0, 1.0, -1.0)[None], np.ones(90), np.array(CS), gram=X @ X.T, fit_intercept=False)
 
 
 def test_a_constant_kernel_is_named():

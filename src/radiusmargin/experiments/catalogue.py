@@ -123,7 +123,7 @@ def is_self_tuning(cell) -> bool:
 
 
 def is_batched(cell) -> bool:
-    """Whether the batched search serves: F-SVM with a metric per class and its usual hyper-parameters."""
+    """Whether the batched search serves: F-SVM with separate metrics and its usual hyper-parameters."""
     if get_model(cell.model).estimator is not FSVM:
         return False
     model = make_estimator(cell)

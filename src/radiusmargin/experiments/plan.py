@@ -18,7 +18,7 @@ from .spec import Spec
 __all__ = ["Cell", "data_fingerprint", "make_plan"]
 
 #: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
-HARNESS_VERSION = 1
+HARNESS_VERSION = 2
 
 
 @dataclass(frozen=True)

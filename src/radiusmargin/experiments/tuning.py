@@ -67,7 +67,8 @@ def _batched_search(cell, X, y, folds) -> Chosen:
     if cell.kernel == "linear":
         several |= {"gamma": "scale", "n_components": None}
     search = FSVMCV(
-        Cs=axes.get("C", [model.C]), **several, scatter=model.scatter,
+        Cs=axes.get("C", [model.C]), **several, scatter=model.scatter, multi_class=model.multi_class or "ovo",
+        fit_intercept=model.fit_intercept, class_weight=model.class_weight,
         kernel=cell.kernel, combine="best", cv=folds, refit=False, n_jobs=1, random_state=cell.seed,
     )  # fmt: skip
     search.fit(X if is_scale_free(cell) else StandardScaler().fit_transform(X), y)

@@ -180,9 +180,9 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
     @property
     def _reduction(self):
         """How more than two classes become problems of two."""
-        return Reduction(len(self.classes_), pairwise=self._pairwise)
+        return Reduction(len(self.classes_), pairs=self._in_pairs)
 
-    _pairwise = True
+    _in_pairs = True
 
     def _map_training_features(self, X, weight):
         """The data themselves, or the explicit features of a kernel: every kernel model is linear in those."""

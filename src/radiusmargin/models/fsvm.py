@@ -180,7 +180,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             self._solve_family(X, columns, weight, space)
 
     @property
-    def _pairwise(self):
+    def _in_pairs(self):
         return self.multi_class == "ovo" if self.multi_class else self.coupling == "separate"
 
     @property
@@ -269,7 +269,10 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self._remember(np.concatenate([r.alpha for r in results]))
         roots = [metric_root(r.M) for r in results]
         L = roots[0] if len(results) == 1 else metric_root(np.mean([r.M for r in results], axis=0))
-        self.components_ = (L if space.regular else L @ space.eigenvectors.T) * space.inverse_scale
+        if not space.regular:
+            L = L @ space.eigenvectors.T
+            L = space.eigenvectors @ L if len(L) == X.shape[1] else L
+        self.components_ = L * space.inverse_scale
         measures = [_radius_and_margins(rows, root, r.coef) for root, r in zip(roots, results, strict=True)]
         self.radius_ = np.concatenate([np.full(len(margins), radius) for radius, margins in measures])
         self.margin_ = np.concatenate([margins for _, margins in measures])

@@ -16,11 +16,11 @@ class Reduction:
     """
 
     n_classes: int
-    pairwise: bool = True
+    pairs: bool = True
 
     def columns(self, codes):
         """One row of labels per pair i < j, in which j is +1, or one per class, which is +1."""
-        if self.pairwise or self.n_classes == 2:
+        if self.pairs or self.n_classes == 2:
             i, j = self._pairs()
             return (codes == j[:, None]).astype(float) - (codes == i[:, None])
         return np.where(codes == np.arange(self.n_classes)[:, None], 1.0, -1.0)
@@ -28,10 +28,10 @@ class Reduction:
     def class_scores(self, scores):
         """Scores (..., n, columns) as scores of the classes, whose largest is the prediction; two classes keep theirs.
 
-        Of pairs they are votes, and between equal numbers of votes the sum of the pairs' scores decides: those of
-        scikit-learn's `SVC` and `OneVsOneClassifier`.
+        Of pairs they are votes, and between equal numbers of votes the sum of the pairs' scores decides, as in
+        scikit-learn's `OneVsOneClassifier` and ``SVC(break_ties=True)``.
         """
-        if self.n_classes == 2 or not self.pairwise:
+        if self.n_classes == 2 or not self.pairs:
             return scores
         i, j = self._pairs()
         sides = np.zeros((len(i), self.n_classes))
@@ -47,7 +47,7 @@ class Reduction:
 
     def names(self, classes):
         """What every column separates."""
-        if self.pairwise or self.n_classes == 2:
+        if self.pairs or self.n_classes == 2:
             return tuple(f"{classes[j]} against {classes[i]}" for i, j in zip(*self._pairs(), strict=True))
         return tuple(f"{name} against the rest" for name in classes)
 

@@ -52,7 +52,7 @@ class SemiWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError("sample_weight must not be zero for every sample.")
         space = tempered_scatter(X, sample_weight=weight, standardise=self.standardise)
         roots = space.eigenvectors * space.eigenvalues**-0.25
-        L = roots @ space.eigenvectors.T if space.regular else roots.T
+        L = roots @ space.eigenvectors.T if len(space.eigenvalues) == X.shape[1] else roots.T
         self.mean_ = space.mean
         self.components_ = L * space.inverse_scale if len(L) else np.zeros((1, X.shape[1]))
         return self

@@ -19,11 +19,12 @@ from ..models.fsvm import FSVM
 from ..solvers._validation import check_count
 from ..solvers.result import relative_gap
 from .evaluation import Evaluation
+from .family import blocks
 from .features import exponents, feature_sets, listed
 
 FITTED = (
     "_parts", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
-    "cv_results_", "scores_", "refit_time_",
+    "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
 )  # fmt: skip
 
 
@@ -239,9 +240,11 @@ class FSVMCV(MarginClassifier):
 
     def _add_part(self, features, coef, intercept, n_members):
         """Separators of some members, each divided by the size of its scores, as one of the sum."""
-        decision = np.asarray(features.rows @ coef.reshape(-1, coef.shape[-1]).T) + intercept.ravel()
-        squares = features.weight @ decision**2 / features.weight.sum()
-        sizes = np.sqrt(squares.reshape(len(coef), -1).mean(axis=1)).clip(1e-300) * n_members
+        (M, K, d), sizes = coef.shape, np.empty(len(coef))
+        for block in blocks(M, K * len(features.weight)):
+            decision = np.asarray(features.rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
+            squares = features.weight @ decision**2 / features.weight.sum()
+            sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1)).clip(1e-300) * n_members
         coef, intercept = np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)
         if isinstance(features.mapping, KernelMap):
             # It makes all its columns, also for members that use the leading ones.
@@ -278,7 +281,7 @@ class FSVMCV(MarginClassifier):
         """Scores of the chosen member or of the average."""
         if hasattr(self, "cv_results_") and not hasattr(self, "_parts"):
             raise NotFittedError(
-                "This FSVMCV was fitted with refit=False: there are scores, but no model to predict with."
+                "This FSVMCV has scores, but no model to predict with: refit=False, or its fit was interrupted."
             )
         check_is_fitted(self, "_parts")
         X = super()._features(X)
@@ -289,7 +292,7 @@ class FSVMCV(MarginClassifier):
     # -----------------------------------------------------------------------------------------------------------
 
     @property
-    def _pairwise(self):
+    def _in_pairs(self):
         return self.multi_class == "ovo"
 
     def _check_parameters(self):

@@ -13,6 +13,7 @@ from .features import feature_sets, listed
 from .folds import Fold, take
 from .gram_folds import GramFolds
 from .grid import Member, Scores
+from .held_out import HeldOut
 from .progress import Progress
 from .together import LinearFolds
 
@@ -61,17 +62,16 @@ class Evaluation:
         self.scores.progress.expected += len(Cs) * len(self.splits) * n_members
         if self.search.criterion != "cv":
             return self._score_without_refitting(Cs)
-        done = self.together.score(Cs, self.scores) if self.together else set()
+        done = self.together.score(Cs, self.scores) if self.together else set()  # but for smoothed members
         for i in range(len(self.splits)):
             for shared in self.sets:
-                forms = self._forms(shared, self.together.covers if i in done else None)
-                if forms:
-                    self._score_split(i, shared, forms, Cs)
+                left = [(scatter, eta) for scatter, eta in self._forms(shared) if eta > 0 or (shared, i) not in done]
+                if left:
+                    self._score_split(i, shared, left, Cs)
 
-    def _forms(self, shared, covers=None):
-        """(scatter, eta) of the members on some features, except those that are covered already."""
-        forms = [form for form in product(listed(self.search.scatter), listed(self.search.eta)) if shared.serves(*form)]
-        return forms if covers is None else [form for form in forms if not covers(shared, form[1])]
+    def _forms(self, shared):
+        """(scatter, eta) of the members on some features."""
+        return [form for form in product(listed(self.search.scatter), listed(self.search.eta)) if shared.serves(*form)]
 
     def _score_split(self, i, shared, forms, Cs):
         search, scores, (train, test) = self.search, self.scores, self.splits[i]
@@ -87,7 +87,7 @@ class Evaluation:
         for n_components, powers in shared.parts:
             part = whole.part(n_components, powers)
             known = mapped if part.mapping is whole.mapping else part.of(unseen)
-            fold = Fold(search, part, unseen, known, codes, self.codes[test], self.weight[test])
+            fold = Fold(search, part, codes, unseen, known, HeldOut(search, self.codes[test], self.weight[test]))
             for scatter, eta in forms:
                 key = {"scatter": scatter, "gamma": shared.gamma, "n_components": n_components}
                 fold.score(powers, Cs, eta, key, i, scores, shared.euclidean)

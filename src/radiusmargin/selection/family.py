@@ -1,4 +1,4 @@
-"""The members of the family on one training set: every C, whitening and class in one compiled call."""
+"""The members of the family on one training set: every C, whitening and problem in one compiled call."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import numpy as np
 from ..geometry.tempered import NO_SPREAD, TemperedScatter
 from ..solvers.hinge import HingeBatch, _solve
 
+BLOCK = 1 << 20  # numbers that are formed at a time
+
 
 @dataclass(frozen=True, eq=False)
 class FamilyFit:
-    """Separators for all members, in the user's units: `coef` (P, C, K, d), `intercept` (P, C, K), and the raw batch."""
+    """Separators for all members, in the user's units: `coef` (P, C, K, d), `intercept` (P, C, K).
+
+    `batch` is what they were made of, where all come from one.
+    """
 
     coef: np.ndarray
     intercept: np.ndarray
-    batch: HingeBatch
-
-    def scores(self, X):
-        """Decision values, shape (P, C, n, K)."""
-        P, C, K, d = self.coef.shape
-        values = np.asarray(X @ self.coef.reshape(-1, d).T) + self.intercept.reshape(-1)
-        return values.T.reshape(P, C, K, -1).transpose(0, 1, 3, 2)
+    batch: HingeBatch | None = None
 
     def at(self, chosen):
         """The same for some of the Cs, by a mask."""
@@ -31,11 +30,17 @@ class FamilyFit:
         return FamilyFit(self.coef[:, chosen], self.intercept[:, chosen], HingeBatch(**batch))
 
 
+def blocks(n_members, numbers):
+    """Slices of the members, few enough that `numbers` for each of them fit in the cache."""
+    step = max(1, BLOCK // numbers)
+    return [slice(start, start + step) for start in range(0, n_members, step)]
+
+
 def fit_family(
     X, columns, weights, space: TemperedScatter, whitening, Cs, *, tol, fit_intercept=True, max_iter=1000, n_jobs=1,
     keep_alpha=False, gram=None,
 ):  # fmt: skip
-    """Solve for every whitening exponent, class column and C on the rows X, in the range of the scatter."""
+    """Solve for every whitening exponent, column of labels and C on the rows X, in the range of the scatter."""
     if len(space.eigenvalues) == 0:
         raise ValueError(NO_SPREAD)
     rows = coordinates(space, X, fit_intercept)

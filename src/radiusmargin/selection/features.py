@@ -137,5 +137,5 @@ def exponents(search):
 
 
 def listed(value):
-    """A list from a list or a single value."""
-    return [value] if value is None or isinstance(value, (str, Real)) else list(value)
+    """A list from a list, without repetitions, or from a single value."""
+    return [value] if value is None or isinstance(value, (str, Real)) else list(dict.fromkeys(value))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from sklearn.metrics import check_scoring
 
-from ..models.fsvm import FSVM
 from .grid import Member
 
 
@@ -19,9 +17,9 @@ def take(X, rows, columns=None):
 class Fold:
     """One training and test part in the space of some features."""
 
-    def __init__(self, search, features, unseen, mapped, codes, test_codes, test_weight):
-        self.search, self.features, self.unseen, self.mapped = search, features, unseen, mapped
-        self.codes, self.test_codes, self.test_weight = codes, test_codes, test_weight
+    def __init__(self, search, features, codes, unseen, mapped, held_out):
+        self.search, self.features, self.codes = search, features, codes
+        self.unseen, self.mapped, self.held_out = unseen, mapped, held_out
 
     def score(self, powers, Cs, eta, key, split, scores, euclidean):
         """Put the score of every member (exponent, C) on this split into `scores`."""
@@ -38,19 +36,20 @@ class Fold:
                 model = self.search._plain_estimator(member, self.search.cv_tol)
                 model.fit(self.features.rows, self.codes, sample_weight=self.features.weight)
             with scores.work("score", split):
-                scores.set(member, split, self._score_one(model.coef_, model.intercept_, unseen))
+                scores.set(member, split, self.held_out.score_one(model.coef_, model.intercept_, unseen))
 
     def _score_family(self, powers, Cs, key, split, scores, euclidean):
         search, features = self.search, self.features
+        options = {"tol": search.cv_tol, "max_iter": int(search.max_iter), "fit_intercept": search.fit_intercept}
         with scores.work("fit", split):
+            space = features.scatter(self.codes, key["scatter"])
+            columns = search._reduction.columns(self.codes)
             parts = features.fit_family(
-            search._reduction.columns(self.codes), features.scatter(self.codes, key["scatter"]), powers, Cs,
-            euclidean=euclidean, tol=search.cv_tol, max_iter=int(search.max_iter), fit_intercept=search.fit_intercept,
-            n_jobs=search.n_jobs,
-        )  # fmt: skip
+                columns, space, powers, Cs, euclidean=euclidean, n_jobs=search.n_jobs, **options
+            )
         with scores.work("score", split):
             for found, numbers, fit in parts:
-                values = self.score_fit(fit, self._test_features(found))
+                values = self.held_out.score(fit, self._test_features(found))
                 for (i, p), (j, number) in product(enumerate(powers), enumerate(numbers)):
                     scores.set(Member(p, float(Cs[number]), **key), split, values[i, j])
 
@@ -58,23 +57,3 @@ class Fold:
         """Those of the fold's own features were mapped once for all sizes; a map that has grown is asked."""
         mapped = self.mapped if features is self.features else features.of(self.unseen)
         return mapped[:, : features.rows.shape[1]]
-
-    def score_fit(self, fit, unseen):
-        """Scores of fitted members, shape (P, C)."""
-        if self.search.scoring is None or self.search.scoring == "accuracy":
-            predicted = self.search._reduction.predict(fit.scores(unseen))
-            return (predicted == self.test_codes) @ self.test_weight / self.test_weight.sum()
-        P, C = fit.coef.shape[:2]
-        pairs = [[(fit.coef[i, j], fit.intercept[i, j]) for j in range(C)] for i in range(P)]
-        return np.array([[self._score_one(*pair, unseen) for pair in row] for row in pairs])
-
-    def _score_one(self, coef, intercept, unseen):
-        """Any scorer, on a model with the given separators."""
-        model = FSVM(multi_class=self.search.multi_class)
-        model.classes_, model.coef_, model.intercept_ = self.search.classes_, coef, intercept
-        model.n_features_in_ = unseen.shape[1]
-        scorer = check_scoring(model, scoring=self.search.scoring)
-        truth = self.search.classes_[self.test_codes]
-        if (self.test_weight == 1).all():
-            return scorer(model, unseen, truth)
-        return scorer(model, unseen, truth, sample_weight=self.test_weight)

@@ -33,21 +33,15 @@ class GramFolds(FoldsTogether):
         usable = search.fit_intercept and X.shape[0] <= DENSE_ROWS
         self.sets = [shared for shared in feature_sets(search) if usable and shared.euclidean]
 
-    @staticmethod
-    def covers(shared, eta):
-        return shared.euclidean
-
     def score(self, Cs, scores):
-        """Put the scores of the euclidean members into `scores`; returns the splits that were scored."""
-        done = set(range(len(self.splits))) if self.sets else set()
+        """Put the scores of euclidean members into `scores`; returns the (feature set, split) that were scored."""
+        done = set()
         for shared in self.sets:
-            scored = set()
             for function, factors, folds in self._groups(shared):
                 K = as_dense(self.X) if function is None else function(self.X)
                 folds = [i for i in folds if _varies(K, self.splits[i][0])] if _is_kernel(function, K) else []
                 for batch in self._batches(folds, len(self.labels) * len(Cs) * len(K)):
-                    scored |= self._score_group(K, factors, batch, shared, Cs, scores)
-            done &= scored
+                    done |= {(shared, i) for i in self._score_group(K, factors, batch, shared, Cs, scores)}
         return done
 
     def _groups(self, shared):
@@ -64,14 +58,15 @@ class GramFolds(FoldsTogether):
         return groups.values()
 
     def _score_group(self, K, factors, folds, shared, Cs, scores):
-        """Score folds that share K and weights; returns those whose fits converged."""
+        """Score those of some folds, which share K and weights, whose fits converged; returns them."""
         with scores.work("fit", folds):
             fits, converged = self._fit(K, factors, folds, Cs)
+        fits = {i: fit for i, fit, known in zip(folds, fits, converged, strict=True) if known}
         with scores.work("score", folds):
-            values = np.array([self._score(i, fit, K)[0] for i, fit in zip(folds, fits, strict=True)])
-            for k, C in enumerate(Cs):
-                scores.set(Member(0.0, float(C), gamma=shared.gamma), folds, values[:, k])
-        return {i for i, known in zip(folds, converged, strict=True) if known}
+            for i, fit in fits.items():
+                for C, value in zip(Cs, self._score(i, fit, K)[0], strict=True):
+                    scores.set(Member(0.0, float(C), gamma=shared.gamma), i, value)
+        return fits.keys()
 
     def _fit(self, K, factors, folds, Cs):
         """Separators of every fold, and whether all of them converged."""
@@ -84,7 +79,7 @@ class GramFolds(FoldsTogether):
         shape = len(folds), 1, len(self.labels), len(Cs)
         coef = batch.coef.reshape(*shape, -1).swapaxes(2, 3)
         intercept = batch.intercept.reshape(shape).swapaxes(2, 3)
-        fits = [FamilyFit(w, b, None) for w, b in zip(coef, intercept, strict=True)]
+        fits = [FamilyFit(w, b) for w, b in zip(coef, intercept, strict=True)]
         return fits, batch.converged.reshape(len(folds), -1).all(axis=1)
 
 

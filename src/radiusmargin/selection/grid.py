@@ -98,7 +98,9 @@ class Scores:
         rounded = np.round(mean, 12)
         results = {"params": [m.params(searched) for m in members]}
         for name in searched:
-            results[f"param_{name}"] = np.ma.array(np.array([getattr(m, name) for m in members]))
+            values_of = [getattr(m, name) for m in members]
+            kind = None if len({type(value) for value in values_of}) == 1 else object
+            results[f"param_{name}"] = np.ma.array(np.array(values_of, dtype=kind))
         for what, seconds in self.seconds.items():  # the members were fitted together: each has its share
             shares = seconds[self.finished()] / len(members)
             results[f"mean_{what}_time"] = np.full(len(members), shares.mean())

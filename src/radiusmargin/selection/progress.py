@@ -16,7 +16,11 @@ class Progress:
 
     def __init__(self, search):
         self.search, self.context = search, callback_context(search)
-        self.known, self.expected, self.start = 0, 0, time.perf_counter()
+        self.known, self.expected, self.drawn, self.start = 0, 0, None, time.perf_counter()
+
+    @property
+    def is_complete(self):
+        return 0 < self.expected <= self.known
 
     @contextmanager
     def whole(self):
@@ -34,14 +38,16 @@ class Progress:
         """Around a piece of work."""
         task = self.context.subcontext(task_name=name)
         task.call_on_fit_task_begin(estimator=self.search)
-        if self.search.verbose and self.known == 0:
-            self._draw()
+        self._draw()
         yield
         task.call_on_fit_task_end(estimator=self.search)
-        if self.search.verbose:
-            self._draw()
+        self._draw()
 
     def _draw(self):
+        """On a terminal whenever something has changed, elsewhere when all is known."""
+        if not self.search.verbose or self.drawn == self.known or not (sys.stderr.isatty() or self.is_complete):
+            return
+        self.drawn = self.known
         share = min(1.0, self.known / max(1, self.expected))
         seconds = time.perf_counter() - self.start
         left = f", {seconds / share - seconds:.0f} s left" if 0 < share < 1 else ""

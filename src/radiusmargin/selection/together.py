@@ -8,16 +8,16 @@ import numpy as np
 
 from ..solvers.hinge import _solve
 from .family import FamilyFit
-from .features import exponents, listed
-from .folds import Fold
+from .features import exponents, feature_sets, listed
 from .grid import Member
+from .held_out import HeldOut
 from .moments import FoldMoments
 
 BATCH = 1 << 20  # numbers that the folds of a batch take: an interrupt loses the batch that it comes into
 
 
 class FoldsTogether:
-    """The splits of a search. `score` scores what it `covers` on those that it can serve, and returns these."""
+    """The splits of a search, for which `score` knows a shorter way; it returns what it has scored."""
 
     def __init__(self, search, X, codes, weight, splits):
         self.search, self.X, self.codes, self.weight, self.splits = search, X, codes, weight, splits
@@ -32,8 +32,7 @@ class FoldsTogether:
     def _score(self, i, fit, rows):
         """Scores of the members fitted to split i, shape (P, C), where `rows` are what they are linear in."""
         test = self.splits[i][1]
-        fold = Fold(self.search, None, None, None, None, self.codes[test], self.weight[test])
-        return fold.score_fit(fit, rows[test])
+        return HeldOut(self.search, self.codes[test], self.weight[test]).score(fit, rows[test])
 
 
 class LinearFolds(FoldsTogether):
@@ -56,19 +55,15 @@ class LinearFolds(FoldsTogether):
             return False
         return bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
 
-    @staticmethod
-    def covers(shared, eta):
-        return eta == 0
-
     def score(self, Cs, scores):
-        """Put the scores of all members without smoothing into `scores`; returns the splits that were scored."""
+        """Put the scores of members without smoothing into `scores`; returns the (feature set, split) that were scored."""
         done, (n, d) = set(self.folds), self.X.shape
         numbers = n * d + len(self.powers) * d * (d + len(self.labels) * len(Cs))
         if self.search.class_weight == "balanced":
             numbers = BATCH  # every training part has class weights of its own
         for scatter, batch in product(listed(self.search.scatter), self._batches(range(len(self.folds)), numbers)):
             done -= self._score_batch(batch, scatter, Cs, scores)
-        return done
+        return set(product(feature_sets(self.search), done))
 
     def _score_batch(self, batch, scatter, Cs, scores):
         """Score the folds of these places, which weigh their classes alike; returns those that are not to be trusted."""
@@ -84,14 +79,14 @@ class LinearFolds(FoldsTogether):
             with scores.work("fit", folds):
                 coef, intercept = self._fit(folds, factors, B, Cs)
             with scores.work("score", folds):
-                fits = [FamilyFit(coef[f], intercept[f], None) for f in range(len(folds))]
+                fits = [FamilyFit(coef[f], intercept[f]) for f in range(len(folds))]
                 values = np.array([self._score(i, fit, self.X) for i, fit in zip(folds, fits, strict=True)])
                 for (j, p), (k, C) in product(enumerate(self.powers), enumerate(Cs)):
                     scores.set(Member(p, float(C), scatter=scatter), folds, values[:, j, k])
         return set(left.tolist())
 
     def _fit(self, folds, factors, B, Cs):
-        """Separators of shape (fold, power, C, class, feature), and their intercepts."""
+        """Separators of shape (fold, power, C, problem, feature), and their intercepts."""
         search, (P, F), K = self.search, B.shape[:2], len(self.labels)
         problems = np.array([[f, k, p * F + f] for f in range(F) for p in range(P) for k in range(K)])
         batch = _solve(

@@ -306,6 +306,8 @@ def _solve(
     """
     check_positive("tol", tol)
     check_count("max_iter", max_iter)
+    if X is None and not fit_intercept:
+        raise ValueError("Inner products alone do not tell the origin, which matters without an intercept.")
     with np.errstate(over="ignore"):
         if not np.isfinite(np.max(Cs) * np.max(weights) * len(weights)):
             raise ValueError(f"C times sample_weight overflows: the largest C is {np.max(Cs):g}. Use smaller weights.")
