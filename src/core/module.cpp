@@ -204,8 +204,8 @@ std::vector<Index> participants(const Data& data, const double* labels, const st
     return J;
 }
 
-Data describe(nb::object X, const std::optional<Labels>& gram, Array weights, Array Cs, std::optional<Regularizers> B, bool intercept, double tol,
-              int max_iter, int newton_budget, bool sifting) {
+Data describe(nb::object X, const std::optional<Labels>& gram, Array weights, Array Cs, std::optional<Regularizers> B,
+              bool intercept, double tol, int max_iter, int newton_budget, bool sifting) {
     Data data;
     if (X.is_none()) {
         data.only_gram = true;

@@ -78,7 +78,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         Parameters of the kernel map. With a kernel the number of components is a real parameter at a whitening near 1:
         if all are kept, every labelling is fitted exactly, whatever the kernel, and a warning says so. At whitening 0
         the default keeps all components up to 1500 rows (500 of a precomputed or callable kernel), and above where the
-        labels turn out to need more than the default of `KernelMap` (up to ``9e6 / n_samples``): the model is then that of `SVC`.
+        labels turn out to need more than the default of `KernelMap` (up to ``9e6 / n_samples``): the model is then that
+        of `SVC`.
     solver : {"exact", "alternating", "projected-gradient"}, default="exact"
         "alternating" takes turns between M in closed form and the separator; "projected-gradient" is Algorithm 1 of the
         paper, which stops short of the optimum: `dual_gap_` says by how much.

@@ -274,8 +274,7 @@ class FSVMCV(MarginClassifier):
             self.coef_ = sum(part[1] for part in self._parts)
             self.intercept_ = sum(part[2] for part in self._parts)
 
-    # -- prediction
-    # -----------------------------------------------------------------------------------------------------
+    # -- prediction -------------------------------------------------------------------------------------------------
 
     def decision_function(self, X):
         """Scores of the chosen member or of the average."""
@@ -288,8 +287,7 @@ class FSVMCV(MarginClassifier):
         scores = sum(linear_scores(kernel_map, X, coef) + b for kernel_map, coef, b in self._parts)
         return self._class_scores(scores)
 
-    # -- pieces
-    # -----------------------------------------------------------------------------------------------------------
+    # -- pieces -----------------------------------------------------------------------------------------------------
 
     @property
     def _in_pairs(self):

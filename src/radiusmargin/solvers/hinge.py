@@ -301,8 +301,9 @@ def _solve(
 
     A row labelled 0 takes no part. `start` holds one row (theta) and one row (alpha) per problem; a row (q, constant) of
     `linear` makes the regulariser ``1/2 w'Bw - q'w + constant``; `gram` holds the inner products of the rows, from any
-    origin, where a caller has them. With these alone (X is None) `coef` holds combinations of the rows: the scores of others are ``k @ coef + intercept``
-    for their inner products k with all rows. There is no fallback then to a method that needs features.
+    origin, where a caller has them. With these alone (X is None) `coef` holds combinations of the rows: the scores of
+    others are ``k @ coef + intercept`` for their inner products k with all rows. There is no fallback then to a method
+    that needs features.
     """
     check_positive("tol", tol)
     check_count("max_iter", max_iter)
