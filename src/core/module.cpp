@@ -118,7 +118,7 @@ void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, c
         // Nothing finite was found (an overflow): the zero solution, whose gap says what it is worth.
         if (best.theta.empty()) best.theta.assign(rows.D(), 0.0);
         if (best.alpha.empty()) best.alpha.assign(J.size(), 0.0);
-        centre_intercept(problem, options.tol, best.theta);
+        centre_intercept(problem, options.tol, best.alpha, best.theta);
         const double shift = put_coef(rows, J, mean, best.theta, sink.coef + k * data.d);
         sink.intercept[k] = data.intercept ? best.theta[rows.d()] - shift : 0.0;
         sink.objective[k] = best.objective;

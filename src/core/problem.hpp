@@ -108,13 +108,15 @@ void certify_zero(const Problem<Rows>& problem, Solution& best) {
 }
 
 // Where rows of equal weight pull from both sides, the loss is flat in the intercept up to the next kinks: the middle is
-// taken, whatever method found the separator, and whichever end of the flat part it stopped at. Between many rows there
-// is no room worth a pass over them.
+// taken, whatever method found the separator, and whichever end of the flat part it stopped at. A multiplier between its
+// bounds belongs to a row on the margin, which says where b is; between many rows there is no room worth a pass over them.
 template <class Rows>
-void centre_intercept(const Problem<Rows>& problem, double tol, Vector& theta) {
+void centre_intercept(const Problem<Rows>& problem, double tol, const Vector& alpha, Vector& theta) {
     constexpr Index kManyRows = 10000;
     const Index n = problem.n();
     if (!problem.intercept() || n > kManyRows) return;
+    for (Index i = 0; i < n; ++i)
+        if (alpha[i] > 0.05 * problem.c[i] && alpha[i] < 0.95 * problem.c[i]) return;
     Vector z;
     problem.margins(theta, z);
     // Rows within `here` of their kink are on it: those of label +1 pull to the left of it, of label -1 to the right.

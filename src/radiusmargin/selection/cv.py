@@ -163,11 +163,11 @@ class FSVMCV(MarginClassifier):
             except KeyboardInterrupt:
                 self._report_interrupted(scores)
                 raise
-            self._report(scores)
+            best = self._report(scores)
             if self.refit:
                 start = time.perf_counter()
                 with scores.progress.task("refit"):
-                    self._refit(X, codes, weight, scores)
+                    self._refit(X, codes, weight, scores, best)
                 self.refit_time_ = time.perf_counter() - start
         if self.refit:
             self._warn_unless_converged()
@@ -193,12 +193,13 @@ class FSVMCV(MarginClassifier):
         self.n_splits_, self.best_index_ = int(done.sum()), scores.members().index(best)
         self.C_, self.best_params_ = best.C, best.params(searched)
         self.best_score_ = float(scores.table[best][done].mean())
+        return best
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
-    def _refit(self, X, codes, weight, scores):
+    def _refit(self, X, codes, weight, scores, best):
         if self.combine == "best":
-            self._refit_best(X, codes, weight, scores.best(self.one_standard_error))
+            self._refit_best(X, codes, weight, best)
         else:
             weight = weight * self._class_factors(codes, weight)[codes]
             self._refit_average(X, codes, weight, scores.near_best(self.band))

@@ -21,11 +21,15 @@ EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edg
 
 
 class Evaluation:
-    """The `scores` of the members of a search (an `FSVMCV`) on splits of its checked data."""
+    """The `scores` of the members of a search (an `FSVMCV`) on splits of its checked data.
+
+    `sets` holds the features that members share, and the forms (scatter, eta) of these members.
+    """
 
     def __init__(self, search, X, codes, weight, splits):
         self.search, self.X, self.codes, self.weight, self.splits = search, X, codes, weight, splits
-        self.sets = feature_sets(search)
+        forms = list(product(listed(search.scatter), listed(search.eta)))
+        self.sets = {shared: [form for form in forms if shared.serves(*form)] for shared in feature_sets(search)}
         self.scores = Scores(len(splits), Progress(search))
         self.together = None
         if search.criterion == "cv" and 0 in listed(search.eta):
@@ -51,27 +55,24 @@ class Evaluation:
         return np.geomspace(low, high, int(search.Cs)) / weight.mean()
 
     def _beyond_the_edge(self):
+        if not isinstance(self.search.Cs, Integral):
+            return None
         tried, best = np.unique([m.C for m in self.scores.table]), self.scores.best().C
-        if not isinstance(self.search.Cs, Integral) or len(tried) < 3 or best not in tried[[0, -1]]:
+        if len(tried) < 3 or best not in tried[[0, -1]]:
             return None
         steps = (tried[-1] / tried[0]) ** (np.arange(1, 4) / (len(tried) - 1))
         return best * steps if best == tried[-1] else best / steps
 
     def _score_grid(self, Cs):
-        n_members = sum(len(powers) * len(self._forms(shared)) for shared in self.sets for _, powers in shared.parts)
+        n_members = sum(len(powers) * len(forms) for shared, forms in self.sets.items() for _, powers in shared.parts)
         self.scores.progress.expected += len(Cs) * len(self.splits) * n_members
         if self.search.criterion != "cv":
             return self._score_without_refitting(Cs)
         done = self.together.score(Cs, self.scores) if self.together else set()  # but for smoothed members
-        for i in range(len(self.splits)):
-            for shared in self.sets:
-                left = [(scatter, eta) for scatter, eta in self._forms(shared) if eta > 0 or (shared, i) not in done]
-                if left:
-                    self._score_split(i, shared, left, Cs)
-
-    def _forms(self, shared):
-        """(scatter, eta) of the members on some features."""
-        return [form for form in product(listed(self.search.scatter), listed(self.search.eta)) if shared.serves(*form)]
+        for i, (shared, forms) in product(range(len(self.splits)), self.sets.items()):
+            left = [(scatter, eta) for scatter, eta in forms if eta > 0] if (shared, i) in done else forms
+            if left:
+                self._score_split(i, shared, left, Cs)
 
     def _score_split(self, i, shared, forms, Cs):
         search, scores, (train, test) = self.search, self.scores, self.splits[i]
@@ -95,10 +96,10 @@ class Evaluation:
     def _score_without_refitting(self, Cs):
         search, scores, codes = self.search, self.scores, self.codes
         weight = self.weight * search._class_factors(codes, self.weight)[codes]
-        for shared in self.sets:
+        for shared, forms in self.sets.items():
             with scores.work("fit", 0):
                 whole = shared.fit(search, self.X, weight)
-            for (scatter, _), (n_components, powers) in product(self._forms(shared), shared.parts):
+            for (scatter, _), (n_components, powers) in product(forms, shared.parts):
                 part = whole.part(n_components, powers)
                 family = OneFit(search, as_dense(part.rows), codes, weight, self.weight, part.scatter(codes, scatter))
                 key = {"scatter": scatter, "gamma": shared.gamma, "n_components": n_components}
