@@ -1,10 +1,11 @@
-"""Choosing C: FSVMCV against grid searches and LogisticRegressionCV, same folds and same number of values of C.
+"""Choosing C, and gamma of a kernel: FSVMCV against grid searches and LogisticRegressionCV, on the same folds and grids.
 
-python benchmarks/selection.py
+python benchmarks/selection.py [linear | kernels]
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import common
@@ -44,7 +45,7 @@ def contenders(X, y, slow):
     return runs
 
 
-def main():
+def linear():
     X, y = datasets.make_twonorm(270, 13, random_state=0)
     X2, y2 = datasets.make_waveform(270, binary=True, random_state=0)
     problems = [("twonorm", X, y), ("waveform", X2, y2), *common.real_sets(SETS)]
@@ -80,5 +81,38 @@ def main():
     common.write_section("selection", text)
 
 
+def kernels():
+    grid = {"C": np.logspace(-2, 3, 6)}
+    rows = []
+    for name, X, y in common.real_sets(["ida/waveform", "ida/german", "ida/image"]):
+        grid["gamma"] = [g / X.shape[1] for g in (0.1, 0.3, 1.0, 3.0)]
+        order = np.random.default_rng(0).permutation(len(X))
+        for n in (200, 400, 1000):
+            Z, labels, folds = X[order[:n]], y[order[:n]], StratifiedKFold(5, shuffle=True, random_state=0)
+            one = {"Cs": grid["C"], "gamma": grid["gamma"], "kernel": "rbf", "cv": folds}
+            runs = {
+                "ours": lambda Z=Z, labels=labels, one=one: FSVMCV(**one).fit(Z, labels),
+                "three": lambda Z=Z, labels=labels, one=one: FSVMCV(whitening=(0, 0.25, 0.5), **one).fit(Z, labels),
+                "SVC": lambda Z=Z, labels=labels, f=folds, g=dict(grid): GridSearchCV(SVC(), g, cv=f).fit(Z, labels),
+            }
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                times = common.interleaved(runs, 5)
+            svc = times["SVC"]
+            rows.append(
+                [f"{name} ({n:,} x {X.shape[1]})", common.human(svc)]
+                + [f"{common.human(times[key])} = {svc / times[key]:.1f}x" for key in ("ours", "three")]
+            )
+            print(" | ".join(rows[-1]), flush=True)
+    text = (
+        f"## Choosing C and gamma: 5 folds x 6 x 4 values\n\n`python benchmarks/selection.py kernels`: {common.provenance()}\n\n"
+        "Gaussian kernels on standardised features, one thread, the same folds. Interleaved, the minimum of five runs.\n\n"
+        + common.table(["data", "GridSearchCV(SVC)", "FSVMCV", "FSVMCV, exponents 0, 1/4, 1/2"], rows)
+    )
+    common.write_section("selection-kernels", text)
+
+
 if __name__ == "__main__":
-    main()
+    parts = {"linear": linear, "kernels": kernels}
+    for part in sys.argv[1:] or parts:
+        parts[part]()
