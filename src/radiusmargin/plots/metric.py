@@ -57,7 +57,7 @@ def _view(Z, w, b, labels):
 
 
 def _draw(axis, view):
-    for label, colour, marker in ((0, "lightgrey", "."), (1, "tab:blue", "o"), (-1, "tab:orange", "s")):
+    for label, colour, marker in ((0, "0.75", "o"), (1, "tab:blue", "o"), (-1, "tab:orange", "s")):
         points = view["points"][view["labels"] == label]
         axis.scatter(*points.T, s=12, c=colour, marker=marker, alpha=0.7, linewidths=0)
     axis.axvline(view["offset"], color="black", linewidth=1)
