@@ -165,12 +165,9 @@ def test_reproduce_says_where_it_looked_for_the_data(tmp_path, monkeypatch, caps
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(
-    "RADIUSMARGIN_DATA" not in os.environ, reason="RADIUSMARGIN_DATA is not set: the real data are not here"
-)
-def test_reproduce_on_the_real_data(tmp_path):
+def test_reproduce_on_the_real_data(tmp_path, data_home):
     options = ("--quick", "--models", "svm,fsvm", "--datasets", "heart", "--runs", "2", "--out", "out")
-    run = call("reproduce", "table2", *options, cwd=tmp_path, RADIUSMARGIN_DATA=os.environ["RADIUSMARGIN_DATA"])
+    run = call("reproduce", "table2", *options, cwd=tmp_path, RADIUSMARGIN_DATA=data_home)
     assert run.returncode == 0, run.stderr
     assert "(84.02; " in run.stdout
     assert "2 official splits" in run.stdout

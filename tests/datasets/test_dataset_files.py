@@ -1,19 +1,9 @@
 """The registry against the real files; needs RADIUSMARGIN_DATA and is skipped without."""
 
-import os
-
 import numpy as np
 import pytest
 
 from radiusmargin.datasets import available, list_datasets, load
-
-
-@pytest.fixture(scope="module")
-def data_home():
-    home = os.environ.get("RADIUSMARGIN_DATA")
-    if not home:
-        pytest.skip("RADIUSMARGIN_DATA is not set: the real data are not here")
-    return home
 
 
 def test_everything_is_found_unchanged(data_home):

@@ -73,7 +73,9 @@ def test_names_are_escaped(page):
     assert "<i>c</i>" not in page
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no chromium is installed")
+@pytest.mark.skipif(
+    BROWSER is None, reason="the picture is taken by chromium, which is not installed; the page itself is tested above"
+)
 def test_a_browser_shows_the_page(page, tmp_path):
     path, picture = tmp_path / "report.html", tmp_path / "report.png"
     path.write_text(page, encoding="utf-8")

@@ -141,7 +141,10 @@ def test_latex_numbers_its_floats_itself():
     assert r"\caption{Accuracy of it}" in to_latex(replace(TABLE, title="Table 2: accuracy of it"))
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None,
+    reason="pdflatex, which compiles the table, is not installed; its text is tested above",
+)
 def test_latex_compiles(tmp_path):
     lines = r"\documentclass{article}\usepackage{booktabs,amssymb}\begin{document}", to_latex(TABLE), r"\end{document}"
     (tmp_path / "table.tex").write_text("\n".join(lines))

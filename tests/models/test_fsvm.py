@@ -338,28 +338,11 @@ def test_history_and_verbose(capsys):
     assert "gap" in capsys.readouterr().out
 
 
-def test_callbacks_of_scikit_learn():
-    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callbacks")
-    calls = []
-
-    class Recorder:
-        def setup(self, estimator, context):
-            calls.append("setup")
-
-        def on_fit_task_begin(self, estimator, context, **kwargs):
-            calls.append("begin " + context.task_name)
-
-        def on_fit_task_end(self, estimator, context, **kwargs):
-            calls.append("end " + context.task_name)
-
-        def teardown(self, estimator, context):
-            calls.append("teardown")
-
-    assert isinstance(Recorder(), callback.FitCallback)
+def test_callbacks_of_scikit_learn(recorder):
     X, y = correlated(classes=3)
-    FSVM(eta=0.1).set_callbacks(Recorder()).fit(X, y)
-    assert calls[0] == "setup"
-    assert calls.count("begin problem") == calls.count("end problem") == 3
+    FSVM(eta=0.1).set_callbacks(recorder).fit(X, y)
+    problem = ["begin problem", "end problem"]
+    assert recorder.told == ["setup", "begin fit", *3 * problem, "end fit", "teardown"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The protocol: nothing of a test fold reaches a fit, and Table 6 and Figures 4 and 5 are read from such fits."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def spoiled(task, fold):
 class Recorder(ImageProjection):
     """A projection that keeps what it was fitted to."""
 
-    seen = []  # noqa: RUF012 (shared by clones, on purpose)
+    seen: ClassVar[list] = []  # of the class, so that clones share it
 
     def fit(self, X, y=None):
         Recorder.seen.append(X.copy())

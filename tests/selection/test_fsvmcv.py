@@ -326,6 +326,11 @@ def test_interrupt_keeps_what_was_scored(monkeypatch, kernel):
         ({"combine": "vote"}, "combine must be"),
         ({"criterion": "aic"}, "criterion must be"),
         ({"criterion": "loo", "eta": 0.1}, "needs eta=0"),
+        ({"gamma": [], "kernel": "rbf"}, "gamma must not be empty"),
+        ({"n_components": [], "kernel": "rbf"}, "n_components must not be empty"),
+        ({"Cs": [[1.0]]}, "Cs must be a value or a list of values"),
+        ({"whitening": "half"}, "whitening must be a number"),
+        ({"whitening": [None]}, "whitening must be a number"),
         ({"scatter": "between"}, "scatter must be"),
         ({"band": -1}, "band must be"),
     ],
@@ -503,25 +508,8 @@ def test_results_tell_times(params):
     assert model.best_params_ == results["params"][model.best_index_]
 
 
-def test_callbacks_of_scikit_learn():
-    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callbacks")
-    tasks = []
-
-    class Recorder:
-        def setup(self, estimator, context):
-            tasks.append("setup")
-
-        def on_fit_task_begin(self, estimator, context, **kwargs):
-            tasks.append("begin " + context.task_name)
-
-        def on_fit_task_end(self, estimator, context, **kwargs):
-            tasks.append("end " + context.task_name)
-
-        def teardown(self, estimator, context):
-            tasks.append("teardown")
-
-    assert isinstance(Recorder(), callback.FitCallback)
+def test_callbacks_of_scikit_learn(recorder):
     X, y = overlapping()
-    FSVMCV(Cs=[1.0]).set_callbacks(Recorder()).fit(X, y)
+    FSVMCV(Cs=[1.0]).set_callbacks(recorder).fit(X, y)
     work = [f"{edge} {what}" for what in ("fit", "score", "refit") for edge in ("begin", "end")]
-    assert tasks == ["setup", "begin fit", *work, "end fit", "teardown"]
+    assert recorder.told == ["setup", "begin fit", *work, "end fit", "teardown"]

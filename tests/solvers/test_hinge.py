@@ -527,7 +527,6 @@ def test_inputs_are_left_alone():
     np.testing.assert_array_equal(y, before[1])
 
 
-@pytest.mark.skipif(not COMPILED, reason="the NumPy twin is interruptible by nature")
 def test_ctrl_c_stops_a_long_solve():
     script = textwrap.dedent("""
         import numpy as np

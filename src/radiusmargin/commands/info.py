@@ -29,7 +29,6 @@ def command(as_json):
 def _facts() -> dict:
     import os
 
-    from sklearn.utils import parallel  # noqa: F401 (loads the thread pools that are listed below)
     from threadpoolctl import threadpool_info
 
     from ..experiments import builtin_specs

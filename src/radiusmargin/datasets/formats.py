@@ -23,6 +23,15 @@ __all__ = ["read_arff", "read_csv", "read_idx", "read_npz", "read_parquet", "rea
 #: which is a category in many tables.
 MISSING = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
 
+#: What the format libraries raise on a bad file.
+UNREADABLE = (
+    OSError,  # no permission, a folder, not gzip after all; SciPy's ArffError
+    EOFError,  # a gzip file that was cut off
+    zlib.error,  # a gzip file that was damaged
+    ValueError,  # malformed content, of pandas, NumPy and scikit-learn
+    NotImplementedError,  # SciPy, of ARFF attributes that are neither numbers nor categories
+)
+
 
 @contextmanager
 def _readable(path):
@@ -38,7 +47,7 @@ def _readable(path):
             f"{path} is not UTF-8 text (byte {error.object[error.start]:#04x} at {error.start});"
             " save it as UTF-8 and try again"
         ) from error
-    except (OSError, EOFError, zlib.error, ValueError, NotImplementedError, arff.ArffError, Warning) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path} cannot be read: {error}") from error
 
 
@@ -82,19 +91,14 @@ def _parse_csv(pd, path, separator, names, skipped):
     with warnings.catch_warnings():
         # pandas only warns when rows are longer than the header, and then drops cells
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            header=None,
-            names=names,
-            skiprows=skipped,
-            index_col=False,
-            na_values=list(MISSING),
-            keep_default_na=False,
-            skipinitialspace=True,
-            encoding="utf-8-sig",
-            low_memory=False,
-        )
+        try:
+            frame = pd.read_csv(
+                path, sep=separator, header=None, names=names, skiprows=skipped, index_col=False,
+                na_values=list(MISSING), keep_default_na=False, skipinitialspace=True, encoding="utf-8-sig",
+                low_memory=False,
+            )  # fmt: skip
+        except pd.errors.ParserWarning as error:
+            raise DataError(f"{path} cannot be read: {error}") from error
     if frame.empty:
         raise DataError(f"{path} has a header line but no rows")
     return frame

@@ -30,8 +30,9 @@ from .multiclass import Reduction
 class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """A linear classifier in the space of its features, which are the data or a kernel map of them.
 
-    A model says how one labelling of -1 and +1 is solved (`_solve_column`) or, where the classes are solved together,
-    overrides `_solve`. Everything else is here.
+    A model says how one column of labels is solved: ``_solve_column(X, column, weight, k)`` returns a result with coef,
+    intercept, objective, dual_objective and n_iter. Where columns are solved together it overrides `_solve` instead.
+    Everything else is here.
     """
 
     _accepts_sparse = False
@@ -104,10 +105,6 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
     @abstractmethod
     def _check_parameters(self):
         """Raise a ValueError that names a parameter that is out of range."""
-
-    def _solve_column(self, X, y, weight, k):
-        """Solve for labels y of -1 and +1; return a result with coef, intercept, objective, dual_objective, ..."""
-        raise NotImplementedError  # not abstract: a model that overrides `_solve` has no use for it
 
     def _solve(self, X, columns, weight, y):
         """Solve all labellings and keep what was learnt; one after the other unless a model knows better."""

@@ -20,7 +20,8 @@ def map_features(mapping, X, weight, *, euclidean):
     Where only inner products of the features matter (`euclidean`), any basis will do, and the map keeps them.
     """
     if isinstance(mapping, KernelMap):
-        mapping.set_params(basis="any" if euclidean else mapping.basis)
+        if euclidean:
+            mapping.set_params(basis="any")
         return mapping.fit_features(X, weight, keep_gram=euclidean)
     extra = {"sample_weight": weight} if has_fit_parameter(mapping, "sample_weight") else {}
     return mapping.fit_transform(X, **extra)

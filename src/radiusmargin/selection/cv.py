@@ -20,7 +20,7 @@ from ..solvers._validation import check_count
 from ..solvers.result import relative_gap
 from .evaluation import Evaluation
 from .family import blocks
-from .features import exponents, feature_sets, listed
+from .features import check_grid, feature_sets, listed
 
 FITTED = (
     "_parts", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
@@ -303,15 +303,14 @@ class FSVMCV(MarginClassifier):
         check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
         check_count("max_iter", self.max_iter)
         check_count("n_repeats", self.n_repeats)
-        for name in ("Cs", "whitening", "scatter", "eta"):
-            if not isinstance(getattr(self, name), Integral) and len(listed(getattr(self, name))) == 0:
-                raise ValueError(f"{name} must not be empty.")
+        for name in ("Cs", "whitening", "scatter", "eta", "gamma", "n_components"):
+            check_grid(name, getattr(self, name))
         if isinstance(self.Cs, Integral):
             check_number("Cs", self.Cs, 1)
         else:
             for C in listed(self.Cs):
                 check_number("Cs", C, 0, low_allowed=False)
-        for p in exponents(self):
+        for p in listed(self.whitening) if self.whitening is not None else ():
             check_number("whitening", p, 0, 1, high_allowed=True)
         for eta in listed(self.eta):
             check_number("eta", eta, 0)

@@ -136,6 +136,16 @@ def exponents(search):
     return tuple(float(p) for p in listed(search.whitening))
 
 
+def check_grid(name, value):
+    """One value, or a flat list of some."""
+    try:
+        empty = len(listed(value)) == 0
+    except TypeError:  # neither a list nor a value, or a list of lists
+        raise ValueError(f"{name} must be a value or a list of values, got {value!r}.") from None
+    if empty:
+        raise ValueError(f"{name} must not be empty.")
+
+
 def listed(value):
     """A list from a list, without repetitions, or from a single value."""
     return [value] if value is None or isinstance(value, (str, Real)) else list(dict.fromkeys(value))
