@@ -5,8 +5,12 @@ import pytest
 
 from radiusmargin.solvers.conic import ConicProgram, ConicSolverError, best_of
 from radiusmargin.solvers.far_pairs import extreme_pairs, far_pairs
-from radiusmargin.solvers.margin import balanced, best_intercept, hinge, prepare
+from radiusmargin.solvers.margin import balanced, best_intercept, prepare
 from radiusmargin.solvers.result import Result
+
+
+def hinge(margins, c):
+    return c @ np.maximum(0.0, 1.0 - margins)
 
 
 def result(gap, converged):

@@ -53,9 +53,13 @@ def decompose_range(S, rtol=None):
     if values[0] < -_NEGATIVE * largest:
         raise ValueError(f"S must be positive semi-definite, got an eigenvalue of {values[0]:g}")
     kept = np.flatnonzero(values > rtol * largest)[::-1]
-    values, vectors = values[kept], vectors[:, kept]
-    pivots = vectors[np.abs(vectors).argmax(axis=0), np.arange(kept.size)]
-    return values, vectors * np.where(pivots < 0.0, -1.0, 1.0)
+    return values[kept], with_positive_pivots(vectors[:, kept].T).T
+
+
+def with_positive_pivots(rows):
+    """The rows, each with the sign that makes its entry of largest magnitude positive."""
+    pivots = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
+    return rows * np.where(pivots < 0.0, -1.0, 1.0)[:, None]
 
 
 def matrix_power(S, p: float, *, rtol: float | None = None) -> np.ndarray:

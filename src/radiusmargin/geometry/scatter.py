@@ -39,9 +39,9 @@ def scatter_matrix(X, y=None, *, sample_weight=None, kind: str = "total") -> np.
     Notes
     -----
     Dense rows are centred block by block before they are multiplied, with the correction of the two-pass
-    algorithm [1]_, so that a large mean does no harm. Sparse rows are centred implicitly, as
-    ``X'X - n xbar xbar'``: cancellation then leaves an error of about ``eps`` times the raw second moments,
-    which matters for columns whose mean is much larger than their spread.
+    algorithm [1]_, so that a large mean does no harm. Of sparse rows those columns that are mostly stored are
+    taken as dense ones, which costs no more memory; the others are centred implicitly, as ``X'X - n xbar xbar'``,
+    which loses nothing where most entries are zero.
 
     References
     ----------
@@ -77,6 +77,39 @@ def scatter_matrix(X, y=None, *, sample_weight=None, kind: str = "total") -> np.
     return _pooled_scatter(X, labels, weight)
 
 
+def feature_moments(X, weight) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of every column of checked rows; that of a constant column is exactly zero."""
+    total = weight.sum()
+    mean = np.asarray(weight @ X).ravel() / total
+    squares, residual = (_sparse_squares if sparse.issparse(X) else _dense_squares)(X, weight, mean)
+    squares = np.maximum(squares - residual**2 / total, 0.0)  # the two-pass correction
+    squares[_constant_columns(squares, X, mean, total)] = 0.0
+    return mean, squares / total
+
+
+def _dense_squares(X, weight, mean):
+    """Weighted sums of the squared and of the plain distances from the mean."""
+    squares, residual = np.zeros(len(mean)), np.zeros(len(mean))
+    step = max(1, _BLOCK_FLOATS // X.shape[1])
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        Z = X[rows] - mean
+        residual += weight[rows] @ Z
+        squares += weight[rows] @ np.square(Z, out=Z)
+    return squares, residual
+
+
+def _sparse_squares(X, weight, mean):
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    stored, distance = weight[rows], X.data - mean[X.indices]
+    known, residual, squares = (
+        np.bincount(X.indices, stored * power, minlength=len(mean)) for power in (1.0, distance, distance**2)
+    )
+    full = np.bincount(X.indices, minlength=len(mean)) == X.shape[0]
+    zeros = np.where(full, 0.0, weight.sum() - known)  # weight of the entries that are not stored
+    return squares + zeros * mean**2, residual - zeros * mean
+
+
 def _check_labels(y, n_samples: int) -> np.ndarray:
     if y is None:
         raise ValueError("y must hold the class labels for kind='within', got None")
@@ -102,7 +135,8 @@ def _pooled_scatter(X, labels, weight) -> np.ndarray:
 
 def _scatter(X, weight) -> np.ndarray:
     S, mean, total = (_sparse_scatter if sparse.issparse(X) else _dense_scatter)(X, weight)
-    _clear_constant_columns(S, X, mean, total)
+    constant = _constant_columns(np.diag(S), X, mean, total)
+    S[constant, :] = S[:, constant] = 0.0
     return (S + S.T) / 2.0
 
 
@@ -132,24 +166,28 @@ def _sparse_scatter(X, weight):
     weight = np.ones(X.shape[0]) if weight is None else weight
     total = weight.sum()
     mean = X.T @ weight / total
-    S = (X.T @ (sparse.diags_array(weight) @ X)).toarray()
-    S -= total * np.outer(mean, mean)
-    np.fill_diagonal(S, np.maximum(np.diag(S), 0.0))  # cancellation must not make a variance negative
+    stored = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T @ weight
+    full, thin = np.flatnonzero(2.0 * stored > total), np.flatnonzero(2.0 * stored <= total)
+    S = np.zeros((len(mean), len(mean)))
+    Z = X[:, thin]
+    weighted = sparse.diags_array(weight) @ Z
+    S[np.ix_(thin, thin)] = (Z.T @ weighted).toarray() - total * np.outer(mean[thin], mean[thin])
+    if full.size:
+        S[np.ix_(full, full)], mean[full], _ = _dense_scatter(X[:, full].toarray(), weight)
+        cross = np.asarray(weighted.T @ (X[:, full].toarray() - mean[full]))  # rows centred on one side are enough
+        S[np.ix_(thin, full)], S[np.ix_(full, thin)] = cross, cross.T
     return S, mean, total
 
 
-def _clear_constant_columns(S, X, mean, total) -> None:
-    """Set to zero, in place, what rounding left of the columns that hold one value only."""
-    negligible = (1e-12 if sparse.issparse(X) else 1e-24) * X.shape[0] * total * mean**2
-    suspects = np.flatnonzero(np.diag(S) <= negligible)
+def _constant_columns(squares, X, mean, total) -> np.ndarray:
+    """The columns that hold one value only; `squares`, the diagonal of their scatter, may be rounding there."""
+    suspects = np.flatnonzero(squares <= 1e-24 * X.shape[0] * total * mean**2)
     if suspects.size == 0:
-        return
+        return suspects
     columns = X[:, suspects]
     if sparse.issparse(columns):
         columns = columns.tocsc()
         spread = (columns.max(axis=0).toarray() - columns.min(axis=0).toarray()).ravel()
     else:
         spread = np.ptp(columns, axis=0)
-    constant = suspects[spread == 0.0]
-    S[constant, :] = 0.0
-    S[:, constant] = 0.0
+    return suspects[spread == 0.0]

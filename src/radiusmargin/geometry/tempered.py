@@ -6,14 +6,16 @@ for the total scatter). p = 1 whitens, p = 0 only standardises, p = 1/2 semi-whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .powers import decompose_range
-from .scatter import scatter_matrix
+from .factor import row_factor
+from .powers import decompose_range, with_positive_pivots
+from .scatter import feature_moments, scatter_matrix
 
 ILL_CONDITIONED = 1e-8  # ratio of the eigenvalues below which a matrix formed of them has lost the smallest
+EPS = np.finfo(float).eps
 NO_SPREAD = "X has no feature that varies within the chosen scatter; there is nothing to learn from."
 
 
@@ -28,7 +30,8 @@ class TemperedScatter:
     scale : ndarray of shape (d,)
         Standard deviations (ones where features are not to be standardised; zero marks a constant feature).
     eigenvalues, eigenvectors : ndarrays of shapes (r,) and (d, r)
-        The non-zero part of R. The eigenvectors are None where they are the axes: features without correlation.
+        The non-zero part of R. The eigenvectors are None where they are the axes: features without correlation, or
+        whose correlation does not matter.
     total : float
         Total weight n.
     """
@@ -60,6 +63,13 @@ class TemperedScatter:
         if self.eigenvectors is None:
             return self.total * self.eigenvalues**p * self.scale**2
         return self.scale[:, None] * self.standardised_matrix(p) * self.scale
+
+    def whitened(self, coefs, p: float) -> np.ndarray:
+        """T^{1/2} w for separators (one per row, in the user's units), in the coordinates of the eigenvectors."""
+        coefs = coefs * self.scale
+        if p == 0 or self.eigenvectors is None:
+            return np.sqrt(self.total) * coefs * (1.0 if p == 0 else self.eigenvalues ** (p / 2))
+        return np.sqrt(self.total) * (coefs @ self.eigenvectors) * self.eigenvalues ** (p / 2)
 
     def project(self, X, *, centred=True):
         """Rows in the coordinates of `standardised_matrix`; features without spread are left out.
@@ -125,15 +135,46 @@ def tempered_scatter(X, y=None, *, sample_weight=None, kind="total", standardise
     mean = np.asarray(weight @ X).ravel() / total
     S = scatter_matrix(X, sample_weight=weight)
     within = scatter_matrix(X, y, sample_weight=weight, kind="within") if kind == "within" else S
-    return decompose(S, within, mean, total, standardise=standardise)
+    space = decompose(S, within, mean, total, standardise=standardise)
+    return space if space.regular else _from_rows(X, y if kind == "within" else None, weight, space)
 
 
-def decompose(S, chosen, mean, total, *, standardise=True, rtol=None) -> TemperedScatter:
+def decompose(S, chosen, mean, total, *, standardise=True) -> TemperedScatter:
     """`tempered_scatter` from scatter matrices at hand: `S` the total one, which sets the units, `chosen` the one to
     temper.
     """
     d = len(mean)
     scale = np.sqrt(np.diag(S) / total) if standardise else np.ones(d)
     inverse = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
-    eigenvalues, eigenvectors = decompose_range(inverse[:, None] * chosen * inverse / total, rtol)
+    eigenvalues, eigenvectors = decompose_range(inverse[:, None] * chosen * inverse / total)
     return TemperedScatter(mean, scale, eigenvalues, eigenvectors, float(total))
+
+
+def standardised(X, weight) -> TemperedScatter:
+    """`tempered_scatter` where its power 0 is all that will be asked for: all features that vary, without a range."""
+    mean, variance = feature_moments(X, weight)
+    return TemperedScatter(mean, np.sqrt(variance), np.ones(len(mean)), None, float(weight.sum()))
+
+
+def standardised_range(X, weight) -> TemperedScatter:
+    """The same on the span of the rows about the origin, not about their mean: where there is no intercept."""
+    space = standardised(X, weight)
+    axes = _range(*row_factor(X, weight, centred=False), space)[1]
+    return replace(space, eigenvalues=np.ones(len(axes)), eigenvectors=axes.T)
+
+
+def _from_rows(X, classes, weight, space) -> TemperedScatter:
+    """The same from the rows: their singular values have twice the digits of the eigenvalues of their scatter."""
+    roots, axes = _range(*row_factor(X, weight, classes), space)
+    return replace(space, eigenvalues=roots**2, eigenvectors=axes.T)
+
+
+def _range(factor, largest, space):
+    """Singular values and right singular vectors of standardised rows, from a factor of them.
+
+    Directions along which the rows differ by no more than the rounding of their entries are not there.
+    """
+    _, roots, axes = np.linalg.svd(factor * space.inverse_scale / np.sqrt(space.total), full_matrices=False)
+    noise = np.linalg.norm(EPS * largest * space.inverse_scale * axes, axis=1)
+    kept = roots > np.maximum(noise, 10 * len(largest) * EPS * roots[0])
+    return roots[kept], with_positive_pivots(axes[kept])

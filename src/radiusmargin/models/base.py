@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -113,24 +108,43 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         return results
 
     def _one_column(self, X, column, weight, k):
-        context = self._callback_context.subcontext(task_name="problem")
-        context.call_on_fit_task_begin(estimator=self, X=X, y=column)
-        result = self._solve_column(X, column, weight, k)
-        context.call_on_fit_task_end(estimator=self, X=X, y=column)
+        with self._told_of_problems(X, [column]):
+            result = self._solve_column(X, column, weight, k)
+        self._report(k, result)
+        return result
+
+    @contextmanager
+    def _told_of_problems(self, X, columns):
+        """Around the solution of some labellings: scikit-learn's callbacks hear of each."""
+        contexts = [self._callback_context.subcontext(task_name="problem") for _ in columns]
+        for context, column in zip(contexts, columns, strict=True):
+            context.call_on_fit_task_begin(estimator=self, X=X, y=column)
+        yield
+        for context, column in zip(contexts, columns, strict=True):
+            context.call_on_fit_task_end(estimator=self, X=X, y=column)
+
+    def _report(self, k, result):
         if self.verbose:
             print(
                 f"[{type(self).__name__}] problem {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}, "
                 f"{result.n_iter} iterations"
             )
-        return result
 
     # -- shared -------------------------------------------------------------------------------------------------
 
-    def _keep(self, results, coef, intercept):
-        """Set the fitted attributes; objectives are summed over the labellings."""
+    def _losses(self, scores, columns, weight, intercept):
+        """C times the hinge loss of every labelling, for the scores (n, K) without the intercepts."""
+        margins = columns * (scores + intercept).T
+        return self.C * (np.maximum(0.0, 1.0 - margins) * (columns != 0)) @ weight
+
+    def _keep(self, results, coef, intercept, objectives=None):
+        """Set the fitted attributes; objectives are summed over the labellings.
+
+        `objectives` are those of the separators as they are returned, where the solver has worked in other units.
+        """
         self.coef_ = coef
         self.intercept_ = np.asarray(intercept, dtype=float)
-        self.objective_ = float(sum(r.objective for r in results))
+        self.objective_ = float(sum(r.objective for r in results) if objectives is None else np.sum(objectives))
         self.dual_objective_ = min(float(sum(r.dual_objective for r in results)), self.objective_)
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
         self.n_iter_ = max(1, int(sum(r.n_iter for r in results)))
@@ -139,7 +153,8 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         if not self.dual_gap_ <= self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative gap of {self.dual_gap_:.2g} (tol={self.tol:g}) after "
-                f"{self.n_iter_} iterations. Increase max_iter or tol.",
+                f"{self.n_iter_} iterations. Increase max_iter or tol; where a feature's mean is large beside its "
+                "spread, subtract it: separators in such units are rounded.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -168,7 +183,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
                 f"{type(self).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
                 f"it contains only one class: {classes.tolist()}."
             )
-        self.classes_ = classes
+        self.classes_, self._pairwise = classes, self._in_pairs
         return X, codes, weight
 
     def _class_factors(self, codes, weight):
@@ -176,8 +191,8 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
 
     @property
     def _reduction(self):
-        """How more than two classes become problems of two."""
-        return Reduction(len(self.classes_), pairs=self._in_pairs)
+        """How more than two classes have become problems of two."""
+        return Reduction(len(self.classes_), pairs=self._pairwise)
 
     _in_pairs = True
 
@@ -224,56 +239,6 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """For models that learn a metric M: `components_` is L with ``M = L'L``."""
-
-    def transform(self, X):
-        """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
-        features = self._features(X)
-        return np.asarray(features @ self.components_.T)
-
-    def get_mahalanobis_matrix(self):
-        """The learned metric M = L'L."""
-        check_is_fitted(self)
-        return self.components_.T @ self.components_
-
-    @property
-    def _n_features_out(self):
-        return len(self.components_)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags
-
-
-def metric_root(M, rtol=1e-9):
-    """The unique L with M = L'L; see `factor_root`."""
-    values, vectors = np.linalg.eigh((M + M.T) / 2)
-    keep = values > rtol * max(values[-1], 0.0)
-    return _root(np.sqrt(values[keep][::-1]), vectors[:, keep][:, ::-1])
-
-
-def factor_root(A, rtol=1e-9):
-    """The unique L with A'A = L'L: symmetric where A has full column rank, else the scaled right singular vectors.
-
-    The sign of a vector is that which makes its largest entry positive.
-    """
-    _, roots, rows = np.linalg.svd(A, full_matrices=False)
-    keep = roots**2 > rtol * max(roots[0], 0.0) ** 2
-    return _root(roots[keep], rows[keep].T)
-
-
-def _root(roots, vectors):
-    d, rank = vectors.shape
-    if rank == 0:
-        return np.zeros((1, d))
-    if rank == d:
-        return (vectors * roots) @ vectors.T
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(rank)]
-    return (vectors * (roots * np.sign(largest))).T
 
 
 def check_weights(sample_weight, n):
@@ -334,6 +299,11 @@ def linear_scores(kernel_map, X, coef):
     if isinstance(kernel_map, KernelMap):
         return kernel_map.transform_times(X, coef.T)
     return np.asarray((X if kernel_map is None else kernel_map.transform(X)) @ coef.T)
+
+
+def without_columns(X, mask):
+    """X with some columns set to zero."""
+    return sparse.csr_array(X.multiply(~mask)) if sparse.issparse(X) else np.where(mask, 0.0, X)
 
 
 def as_dense(X):

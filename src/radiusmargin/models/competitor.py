@@ -53,10 +53,10 @@ class ConicClassifier(Competitor):
         )  # fmt: skip
 
     def _solve(self, X, columns, weight, y):
-        self._learn(super()._solve(X, columns, weight, y))
+        self._learn(super()._solve(X, columns, weight, y), X)
 
-    def _learn(self, results):
-        """Keep what was learnt beside the separators."""
+    def _learn(self, results, X):
+        """Keep what was learnt on the rows X beside the separators."""
 
     def _user_rows(self, index):
         """Rows of the X that was given to `fit`, from those of positive weight, which the solvers see."""

@@ -13,23 +13,15 @@ import numpy as np
 from scipy import sparse
 
 from ..geometry import minimum_enclosing_ball, tempered_scatter
-from ..geometry.tempered import NO_SPREAD, uncorrelated_scatter
+from ..geometry.tempered import NO_SPREAD, standardised, standardised_range, uncorrelated_scatter
 from ..kernels import KernelMap
 from ..solvers.alternating import solve_alternating
 from ..solvers.hinge import _solve as solve_hinge
 from ..solvers.metric_norm import Constrained, MetricNorm, Penalised
 from ..solvers.projected_gradient import solve_projected_gradient
 from ..solvers.radius_margin import RadiusMarginProblem, solve_exact
-from .base import (
-    MarginClassifier,
-    MetricTransformerMixin,
-    as_dense,
-    check_choice,
-    check_common,
-    check_number,
-    factor_root,
-    metric_root,
-)
+from .base import MarginClassifier, as_dense, check_choice, check_common, check_number, without_columns
+from .metric import MetricTransformerMixin, metric_root
 
 SOLVERS = {
     "exact": solve_exact,
@@ -172,13 +164,22 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     def _solve(self, X, columns, weight, y):
         self._warn_if_degenerate(*X.shape)
-        space = feature_scatter(getattr(self, "kernel_map_", None), X, y, weight, self.scatter)
-        if len(space.eigenvalues) == 0:
+        space = self._scatter(X, weight, y)
+        if not space.scale.any() or len(space.eigenvalues) == 0:
             raise ValueError(NO_SPREAD)
         if self._is_plain and space.regular:
             self._solve_plain(X, columns, weight, space)
         else:
             self._solve_family(X, columns, weight, space)
+
+    def _scatter(self, X, weight, y):
+        kernel_map = getattr(self, "kernel_map_", None)
+        if self.whitening == 0 and self.scatter == "total" and kernel_map is None:
+            if self._is_plain:
+                return standardised(X, weight)
+            if not self.fit_intercept:
+                return standardised_range(X, weight)
+        return feature_scatter(kernel_map, X, y, weight, self.scatter)
 
     @property
     def _in_pairs(self):
@@ -212,32 +213,38 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _solve_plain(self, X, columns, weight, space):
         T = space.matrix(self.whitening)
         K = len(columns)
+        rows = X
+        if not space.scale.all():  # constant features take no part
+            T, rows = np.where(space.scale > 0, T, 1.0), without_columns(X, space.scale == 0)
         coef, intercept, alpha = self._start(K, *X.shape, weight) or (None, None, None)
         theta = coef if coef is None or not self.fit_intercept else np.column_stack([coef, intercept])
         B = None if T.ndim == 1 and np.all(space.total == T) else T[None] / space.total
         mapping = getattr(self, "kernel_map_", None)
         gram = mapping.gram_ if self._may_grow and isinstance(mapping, KernelMap) else None
-        batch = solve_hinge(
-            X, columns, weight, np.array([float(self.C)]), B=B, gram=gram,
-            problems=np.array([[0, k, 0] for k in range(K)]), start=(theta, alpha),
-            keep_alpha=True, fit_intercept=self.fit_intercept, tol=self.tol, max_iter=int(self.max_iter),
-        )  # fmt: skip
+        with self._told_of_problems(X, columns):
+            batch = solve_hinge(
+                rows, columns, weight, np.array([float(self.C)]), B=B, gram=gram,
+                problems=np.array([[0, k, 0] for k in range(K)]), start=(theta, alpha),
+                keep_alpha=True, fit_intercept=self.fit_intercept, tol=0.99 * self.tol, max_iter=int(self.max_iter),
+            )  # fmt: skip
         results = [batch[k, 0] for k in range(K)]
         for k, result in enumerate(results):
-            if self.verbose:
-                print(f"[FSVM] problem {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}")
+            self._report(k, result)
         coef = batch.coef[:, 0]
         self._multipliers = batch.alpha[:, 0]
         self._remember(batch.alpha[:, 0])
         # w'M^+w for every column, whose M has rank one: the enclosing ball is then half the range of the scores.
-        lengths = np.sqrt(np.einsum("kd,kd->k", coef * T if T.ndim == 1 else coef @ T, coef) / space.total)
+        white = space.whitened(coef, self.whitening) / np.sqrt(space.total)
+        lengths = np.linalg.norm(white, axis=1)
         inverse = np.divide(1.0, lengths, out=np.zeros(K), where=lengths > 0)
-        # The rank is decided in standardised units, so that it does not depend on the user's.
-        self.components_ = factor_root(coef * space.scale * inverse[:, None] / np.sqrt(K)) * space.inverse_scale
-        self.radius_ = np.ptp(np.asarray(X @ coef.T), axis=0) / 2 * inverse
+        unit = inverse[:, None] / np.sqrt(K)
+        # The root is unique in standardised units, so that it does not depend on the user's.
+        self.components_ = metric_root(coef * space.scale * unit, white * unit if K > 1 else None) * space.inverse_scale
+        scores = np.asarray(X @ coef.T)
+        self.radius_ = np.ptp(scores, axis=0) / 2 * inverse
         self.margin_ = np.where(lengths > 0, inverse, np.inf)
         self._set_history(results)
-        self._keep(results, coef, batch.intercept[:, 0])
+        self._keep(results, coef, batch.intercept[:, 0], lengths**2 / 2 + self._losses(scores, columns, weight, batch.intercept[:, 0]))
 
     # -- the rest of the family, in standardised units --------------------------------------------------------------
 
@@ -251,7 +258,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         penalty = Constrained(space.total) if self.rho is None else Penalised(float(self.rho))
         build = partial(
             RadiusMarginProblem, rows, C=float(self.C), norm=norm, penalty=penalty, weights=weight,
-            fit_intercept=self.fit_intercept, tol=self.tol, max_iter=int(self.max_iter),
+            fit_intercept=self.fit_intercept, tol=0.99 * self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip
         start = self._start(len(columns), *X.shape, weight)
         if start is not None:
@@ -268,17 +275,18 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             centred=centred,
         )
         self._remember(np.concatenate([r.alpha for r in results]))
-        roots = [metric_root(r.M) for r in results]
-        L = roots[0] if len(results) == 1 else metric_root(np.mean([r.M for r in results], axis=0))
-        if not space.regular:
-            L = L @ space.eigenvectors.T
-            L = space.eigenvectors @ L if len(L) == X.shape[1] else L
-        self.components_ = L * space.inverse_scale
-        measures = [_radius_and_margins(rows, root, r.coef) for root, r in zip(roots, results, strict=True)]
+        roots = np.concatenate([r.root for r in results]) / np.sqrt(len(results))
+        white = None if len(results) == 1 else roots @ norm.root
+        self.components_ = metric_root(roots if space.regular else roots @ space.eigenvectors.T, white)
+        self.components_ *= space.inverse_scale
+        measures = [_radius_and_margins(rows, norm, r) for r in results]
         self.radius_ = np.concatenate([np.full(len(margins), radius) for radius, margins in measures])
         self.margin_ = np.concatenate([margins for _, margins in measures])
         self._set_history(results)
-        self._keep(results, coef, intercept)
+        returned = space.lower(coef, intercept, centred=centred)[0]
+        values = [penalty.value(norm.value(returned[group].T)) for group in groups]
+        losses = self._losses(np.asarray(X @ coef.T), columns, weight, intercept)
+        self._keep(results, coef, intercept, values + np.array([losses[group].sum() for group in groups]))
 
     def _solve_column(self, problem, columns, weight, k):
         return SOLVERS[self.solver](problem)
@@ -317,8 +325,9 @@ def feature_scatter(kernel_map, X, y, weight, kind):
     return tempered_scatter(X, y, sample_weight=weight, kind=kind, standardise=kernel_map is None)
 
 
-def _radius_and_margins(rows, L, coef):
-    """Radius of the data and margins of the separators in the metric M = L'L."""
-    v = np.linalg.lstsq(L.T, coef.T, rcond=None)[0]
+def _radius_and_margins(rows, norm, result):
+    """Radius of the data and margins of the separators in the metric M = A'A: ``1 / |v|`` for ``A'v = w``."""
+    # Solved where T is the identity: A is large where the data are thin.
+    v = np.linalg.lstsq((result.root @ norm.root).T, norm.root @ result.coef.T, rcond=None)[0]
     with np.errstate(divide="ignore"):
-        return minimum_enclosing_ball(as_dense(rows) @ L.T).radius, 1.0 / np.linalg.norm(v, axis=0)
+        return minimum_enclosing_ball(as_dense(rows) @ result.root.T).radius, 1.0 / np.linalg.norm(v, axis=0)

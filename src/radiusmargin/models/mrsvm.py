@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..solvers.feature_weighting import mrsvm
-from .base import MetricTransformerMixin
 from .competitor import ConicClassifier
+from .metric import MetricTransformerMixin
 
 
 class MRSVM(MetricTransformerMixin, ConicClassifier):
@@ -57,7 +57,7 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
 
     _solver = staticmethod(mrsvm)
 
-    def _learn(self, results):
+    def _learn(self, results, X):
         self.mu_ = np.array([result.mu for result in results])
         self.radius_bound_ = np.sqrt([result.radius_bound for result in results])
         self.components_ = np.diag(np.sqrt(self.mu_.mean(axis=0)))

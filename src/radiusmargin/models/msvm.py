@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..solvers.max_projection import msvm
-from .base import MetricTransformerMixin, metric_root
 from .competitor import ConicClassifier
+from .metric import MetricTransformerMixin, metric_root
 
 
 class MSVM(MetricTransformerMixin, ConicClassifier):
@@ -62,8 +62,9 @@ class MSVM(MetricTransformerMixin, ConicClassifier):
 
     _solver = staticmethod(msvm)
 
-    def _learn(self, results):
+    def _learn(self, results, X):
         self.bound_ = np.array([result.bound for result in results])
         self.bound_active_ = [self._user_rows(result.bound_active) for result in results]
         maps = np.array([r.coef / r.bound if r.bound > 0 else np.zeros_like(r.coef) for r in results])
-        self.components_ = metric_root(maps.T @ maps / len(maps))
+        maps /= np.sqrt(len(maps))
+        self.components_ = metric_root(maps, maps @ (X - X.mean(axis=0)).T)

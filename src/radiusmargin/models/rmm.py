@@ -64,5 +64,5 @@ class RMM(ConicClassifier):
         super()._check_parameters()
         check_number("B", self.B, 1, high_allowed=True)
 
-    def _learn(self, results):
+    def _learn(self, results, X):
         self.bound_active_ = [self._user_rows(result.bound_active) for result in results]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..solvers.pairwise_radius import rsvm_mu_plus, rsvm_plus
-from .base import MetricTransformerMixin, check_number
+from .base import check_number
 from .competitor import ConicClassifier
+from .metric import MetricTransformerMixin
 
 
 class _RSVM(MetricTransformerMixin, ConicClassifier):
@@ -29,7 +30,7 @@ class _RSVM(MetricTransformerMixin, ConicClassifier):
         super()._check_parameters()
         check_number("lam", self.lam, 0)
 
-    def _learn(self, results):
+    def _learn(self, results, X):
         self.active_pairs_ = [self._user_rows(result.active_pairs) for result in results]
         self.diameter_ = np.sqrt([2 * result.radius for result in results])
 
@@ -80,8 +81,8 @@ class RSVMPlus(_RSVM):
 
     _solver = staticmethod(rsvm_plus)
 
-    def _learn(self, results):
-        super()._learn(results)
+    def _learn(self, results, X):
+        super()._learn(results, X)
         self.metric_ = np.array([result.metric for result in results])
         self.components_ = np.diag(np.sqrt(self.metric_.mean(axis=0)))
 
@@ -132,7 +133,7 @@ class RSVMMuPlus(_RSVM):
 
     _solver = staticmethod(rsvm_mu_plus)
 
-    def _learn(self, results):
-        super()._learn(results)
+    def _learn(self, results, X):
+        super()._learn(results, X)
         self.mu_ = np.array([result.mu for result in results])
         self.components_ = np.diag(np.sqrt(self.mu_.mean(axis=0)))

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..geometry import TemperedScatter, scatter_matrix, tempered_scatter
-from .base import MetricTransformerMixin, check_number, metric_root
+from .base import check_number
+from .metric import MetricTransformerMixin, metric_root
 from .svm import SVM
+
+EPS = np.finfo(float).eps
 
 
 class SigmaSVM(MetricTransformerMixin, SVM):
@@ -109,8 +112,9 @@ class _Space:
         return (coef, intercept) if self.reduced is None else self.reduced.lift(coef, intercept, centred=self.centred)
 
     def root(self):
-        """L with ``L'L`` the inverse of T, in the user's units; the rank is decided where T has unit diagonal."""
-        if self.reduced is None:
-            scale = np.sqrt(np.diag(self.T))
-            return metric_root(np.linalg.inv(self.T / np.outer(scale, scale))) / scale
-        return metric_root(np.diag(1 / self.T)) @ self.reduced.eigenvectors.T * self.reduced.inverse_scale
+        """L with ``L'L`` the inverse of T, in the user's units; symmetric where T has unit diagonal."""
+        if self.reduced is not None:
+            return metric_root(self.reduced.eigenvectors.T / np.sqrt(self.T)[:, None]) * self.reduced.inverse_scale
+        scale = np.sqrt(np.diag(self.T))
+        values, axes = np.linalg.eigh(self.T / np.outer(scale, scale))
+        return metric_root(axes.T / np.sqrt(values.clip(EPS))[:, None]) / scale

@@ -206,7 +206,7 @@ class FSVMCV(MarginClassifier):
 
     def _refit_best(self, X, codes, weight, member):
         model = self._member_estimator(member)
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+        for name in ("classes_", "_pairwise", "n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         model._fit_checked(X, codes, weight)

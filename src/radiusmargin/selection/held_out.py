@@ -38,7 +38,7 @@ class HeldOut:
         """Any scorer, on a model with the given separators."""
         model = FSVM(multi_class=self.search.multi_class)
         model.classes_, model.coef_, model.intercept_ = self.search.classes_, coef, intercept
-        model.n_features_in_ = rows.shape[1]
+        model.n_features_in_, model._pairwise = rows.shape[1], self.search._pairwise
         scorer = check_scoring(model, scoring=self.search.scoring)
         truth = self.search.classes_[self.codes]
         if (self.weight == 1).all():

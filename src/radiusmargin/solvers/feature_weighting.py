@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from .conic import best_of
-from .margin import MarginData, MarginResult, balanced, gradient_program, prepare, weighted_norm
+from .margin import MarginData, MarginResult, Separator, balanced, gradient_program, prepare, weighted_norm
 from .result import relative_gap
 
 
@@ -93,9 +93,9 @@ def _attempt(data: MarginData, R: np.ndarray, sigma: float, tol: float, max_iter
     top = linear / quadratic if quadratic > 0.0 else 0.0
     dual = linear * top / 2
     points = (_primal(R, data, relative, mu, w) for w in (w, mu * g * top))
-    objective, w, b = min(points, key=lambda point: point[0])
+    objective, separator = min(points, key=lambda point: point[0])
     return MRSVMResult(
-        **data.user_units(w * relative, b),
+        **vars(separator),
         objective=float(objective / sigma**2),
         dual_objective=float(min(dual, objective) / sigma**2),
         n_iter=n_iter,
@@ -128,13 +128,14 @@ def _solve_dual(
 
 def _primal(
     R: np.ndarray, data: MarginData, relative: np.ndarray, mu: np.ndarray, w: np.ndarray
-) -> tuple[float, np.ndarray, float]:
-    """Objective, ``w`` and ``b`` of the point given by `w`, without the features that have no weight."""
+) -> tuple[float, Separator]:
+    """Objective and separator of the point given by `w`, without the features that have no weight."""
     w = np.where(mu > 0.0, w, 0.0)
     u = data.outputs(w * relative)
     b = _best_intercept(u, data.y, data.c) if data.fit_intercept else 0.0
-    loss = (data.c * np.maximum(0.0, 1.0 - data.y * (u + b)) ** 2).sum()
-    return (weighted_norm(w, mu) + (loss / (mu @ R**2) if loss > 0.0 else 0.0)) / 2, w, b
+    separator = data.user_units(w * relative, b)
+    loss = data.loss(separator, power=2)
+    return (weighted_norm(w, mu) + (loss / (mu @ R**2) if loss > 0.0 else 0.0)) / 2, separator
 
 
 def _best_intercept(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:

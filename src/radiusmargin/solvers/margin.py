@@ -35,6 +35,8 @@ class MarginData:
 
     Attributes
     ----------
+    X : ndarray of shape (m, d)
+        The rows as the user knows them.
     Z : ndarray of shape (m, d)
         Scaled rows of positive weight, without repetition and in an order that does not depend on the user's.
     y : ndarray of shape (m,)
@@ -53,6 +55,7 @@ class MarginData:
         Whether ``b`` is free, hence whether the dual is balanced (``y @ alpha == 0``).
     """
 
+    X: np.ndarray
     Z: np.ndarray
     y: np.ndarray
     c: np.ndarray
@@ -80,10 +83,25 @@ class MarginData:
         """The user's rows, copies too, for a mask of the distinct ones."""
         return np.flatnonzero(chosen[self.group] & (self.share > 0.0))
 
-    def user_units(self, w: np.ndarray, b: float) -> dict[str, np.ndarray | float]:
-        """``coef`` and ``intercept`` for the user's X, from those for ``Z + offset``."""
+    def user_units(self, w: np.ndarray, b: float) -> Separator:
+        """The separator of the user's X, from that of ``Z + offset``."""
         coef = w / self.scale
-        return {"coef": coef, "intercept": float(b - coef @ self.centre)}
+        return Separator(coef, float(b - coef @ self.centre))
+
+    def loss(self, separator: Separator, power: int = 1) -> float:
+        """The weighted hinge loss of what is returned, rounded as the user's units round it."""
+        return float(self.c @ np.maximum(0.0, 1.0 - self.y * separator.outputs(self.X)) ** power)
+
+
+@dataclass(frozen=True, eq=False)
+class Separator:
+    """``coef`` and ``intercept``, in the user's units."""
+
+    coef: np.ndarray
+    intercept: float
+
+    def outputs(self, X: np.ndarray) -> np.ndarray:
+        return X @ self.coef + self.intercept
 
 
 def prepare(
@@ -114,7 +132,7 @@ def prepare(
     scale = np.where(half > 0.0, half, np.where(middle != 0.0, np.abs(middle), 1.0))
     Z, nothing = (X - middle) / scale, np.zeros(X.shape[1])
     centre, offset = (middle, nothing) if fit_intercept else (nothing, middle / scale)
-    return MarginData(Z, y, c, scale, centre, offset, rows, group, share, fit_intercept)
+    return MarginData(X, Z, y, c, scale, centre, offset, rows, group, share, fit_intercept)
 
 
 def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -146,11 +164,6 @@ def check_range(name: str, value: float, *, positive: bool = False, infinite: bo
     if not (finite and (value > 0.0 if positive else value >= 0.0)):
         interval = f"{'(' if positive else '['}0, inf{']' if infinite else ')'}"
         raise ValueError(f"{name} must be in {interval}, got {value!r}")
-
-
-def hinge(margins: np.ndarray, c: np.ndarray) -> float:
-    """``sum_i c_i max(0, 1 - y_i f_i)`` for the margins ``y_i f_i``."""
-    return float(c @ np.maximum(0.0, 1.0 - margins))
 
 
 def weighted_norm(w: np.ndarray, mu: np.ndarray) -> float:

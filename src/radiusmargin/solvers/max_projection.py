@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from .conic import ConicProgram, best_of
-from .margin import MarginData, MarginResult, balanced, best_intercept, hinge, prepare, scalings
+from .margin import MarginData, MarginResult, Separator, balanced, best_intercept, prepare, scalings
 from .result import relative_gap
 
 
@@ -133,9 +133,9 @@ def _attempt(
     if dual <= 0.0:  # one class only: rounding errors are worse than no multiplier at all
         alpha, delta, dual = np.zeros_like(alpha), np.zeros_like(delta), 0.0
     points = (_primal(space, data, w) for w in (w, np.zeros_like(w)))
-    objective, bound, w, b = min(points, key=lambda point: point[0])
+    objective, bound, separator = min(points, key=lambda point: point[0])
     return MSVMResult(
-        **_user_units(data, space, w, b),
+        **vars(separator),
         objective=objective,
         dual_objective=min(float(dual), objective),
         n_iter=n_iter,
@@ -174,16 +174,17 @@ def _solve_dual(
     return values["alpha"], values["over"] - values["under"], w, solution.n_iter
 
 
-def _primal(space: _Space, data: MarginData, w: np.ndarray) -> tuple[float, float, np.ndarray, float]:
-    """Objective, bound, ``w`` and ``b`` of the point given by `w`."""
-    u = space.Q @ w
-    b = best_intercept(u, data.y, data.c) if space.free else 0.0
-    bound = float(np.abs(space.U @ w).max(initial=0.0))
-    return bound**2 / 2 + hinge(data.y * (u + b), data.c), bound, w, b
+def _primal(space: _Space, data: MarginData, w: np.ndarray) -> tuple[float, float, Separator]:
+    """Objective, bound and separator of the point given by `w`."""
+    b = best_intercept(space.Q @ w, data.y, data.c) if space.free else 0.0
+    separator = _user_units(data, space, w, b)
+    outputs = data.X @ separator.coef
+    bound = float(np.abs(outputs - data.c @ outputs / data.c.sum()).max())
+    return bound**2 / 2 + data.loss(separator), bound, separator
 
 
-def _user_units(data: MarginData, space: _Space, w: np.ndarray, b: float) -> dict[str, np.ndarray | float]:
-    """``coef`` and ``intercept`` for the user's X."""
+def _user_units(data: MarginData, space: _Space, w: np.ndarray, b: float) -> Separator:
+    """The separator of the user's X."""
     w = space.back @ w
     if space.free:
         b -= (data.offset + data.c @ data.Z / data.c.sum()) @ w

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+RANK = 1e-9  # relative size of a singular value that is rounding
+
 
 @dataclass(frozen=True)
 class Constrained:
@@ -112,11 +114,17 @@ class NormPoint:
         self.value = roots.sum()
         self.safe = np.maximum(self.roots, 1e-14 * max(self.roots[0], 1e-300))
 
-    def metric(self, form):
-        """M = c T^{-1/2} Q~^{1/2} T^{-1/2}: the geometric mean of T^{-1} and Q, scaled."""
-        half = self.norm.inverse_root @ self.vectors
+    def root(self, form):
+        """A factor A, one row per direction that M has, of the optimal metric ``M = A'A``.
+
+        ``M = c T^{-1/2} Q~^{1/2} T^{-1/2}`` is the geometric mean of T^{-1} and Q, scaled. Its rank is decided here, where T
+        is the identity: M itself is large where the data are thin, and says nothing of its rank.
+        """
         slope = form.slope(self.value)
-        return (half * self.roots) @ half.T / slope if slope > 0 else np.zeros_like(self.norm.T)
+        there = self.roots > (0.0 if self.norm.eta > 0 else RANK * self.roots[0])  # smoothing gives M full rank
+        if slope == 0 or not there.any():
+            return np.zeros((1, len(self.norm.T)))
+        return (self.norm.inverse_root @ self.vectors[:, there] * np.sqrt(self.roots[there] / slope)).T
 
     def expansion(self, form):
         """Gradient and Hessian of ``phi(N(w))`` for one column, where it is smooth (eta > 0, or w not zero).

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .conic import ConicProgram, ConicSolution
-from .margin import MarginData, balanced, best_intercept, gradient_program, hinge, scalings, weighted_norm
+from .margin import MarginData, Separator, balanced, best_intercept, gradient_program, scalings, weighted_norm
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,8 +16,7 @@ class Primal:
 
     objective: float
     lower: float
-    w: np.ndarray
-    b: float
+    separator: Separator
     scaling: np.ndarray
     radius: float
 
@@ -64,10 +63,10 @@ class Model:
     def primal(self, w: np.ndarray, scaling: np.ndarray, d2: np.ndarray) -> Primal:
         """The point given by `w` and a scaling of the features, but for the radius of all pairs."""
         u = self.data.outputs(w)
-        b = best_intercept(u, self.y, self.c) if self.data.fit_intercept else 0.0
+        separator = self.data.user_units(w, best_intercept(u, self.y, self.c) if self.data.fit_intercept else 0.0)
         radius = (d2 @ scaling).max() / 2
-        objective = self.norm(w, scaling) / 2 + self.lam * radius + hinge(self.y * (u + b), self.c)
-        return Primal(np.inf, objective, w, b, scaling, radius)
+        objective = self.norm(w, scaling) / 2 + self.lam * radius + self.data.loss(separator)
+        return Primal(np.inf, objective, separator, scaling, radius)
 
 
 class MuPlus(Model):

@@ -221,7 +221,7 @@ def _report(model: Model, primal: Primal, dual: Dual, pairs: np.ndarray, tol: fl
     """The fields of a result, in the user's units."""
     data = model.data
     return dict(
-        **data.user_units(primal.w, primal.b),
+        **vars(primal.separator),
         objective=float(primal.objective),
         dual_objective=float(min(primal.objective, dual.objective)),
         converged=relative_gap(primal.objective, dual.objective) <= tol,

@@ -37,8 +37,8 @@ def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
         if previous - objective <= stall * abs(objective):
             break
         previous = objective
-    M = norm.inverse_root @ N @ norm.inverse_root
-    return state.result(M=(M + M.T) / 2)
+    values, vectors = np.linalg.eigh((N + N.T) / 2)
+    return state.result(root=(norm.inverse_root @ vectors * np.sqrt(values)).T)
 
 
 def _value(N, Q, penalty):

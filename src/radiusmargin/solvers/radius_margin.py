@@ -24,12 +24,20 @@ ROUGH = 1e-3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RadiusMarginResult(Result):
-    """Solution of a radius-margin problem with K columns: `coef` (K, d), `intercept` (K,), `alpha` (K, n), `M`."""
+    """Solution of a radius-margin problem with K columns: `coef` (K, d), `intercept` (K,), `alpha` (K, n).
+
+    `root` is a factor A of the metric ``M = A'A``, with as many rows as M has directions.
+    """
 
     coef: np.ndarray
     intercept: np.ndarray
     alpha: np.ndarray = field(repr=False)
-    M: np.ndarray = field(repr=False)
+    root: np.ndarray = field(repr=False)
+
+    @property
+    def M(self):
+        """The metric."""
+        return self.root.T @ self.root
 
 
 @dataclass(eq=False)
@@ -143,16 +151,16 @@ class State:
         self.history.append({"objective": objective, "dual_objective": self.best_dual, "gap": gap} | entry)
         return gap
 
-    def result(self, M=None):
+    def result(self, root=None):
         problem = self.problem
         objective, W, b = problem.objective(self.W, self.b), self.W, self.b
-        if M is None and relative_gap(objective, self.best_dual) > problem.tol:  # fell short
+        if root is None and relative_gap(objective, self.best_dual) > problem.tol:  # fell short
             objective, W, b = min((objective, W, b), self.best, problem.zero(), key=lambda point: point[0])
         return RadiusMarginResult(
             coef=np.ascontiguousarray(W.T),
             intercept=b.copy(),
             alpha=self.best_alpha,
-            M=problem.norm.at(W).metric(problem.penalty) if M is None else M,
+            root=problem.norm.at(W).root(problem.penalty) if root is None else root,
             objective=objective,
             dual_objective=self.best_dual,
             n_iter=self.n_iter,

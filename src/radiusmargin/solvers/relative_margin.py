@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from .conic import ConicProgram, best_of
-from .margin import MarginData, MarginResult, balanced, best_intercept, check_range, hinge, prepare, scalings
+from .margin import MarginData, MarginResult, Separator, balanced, best_intercept, check_range, prepare, scalings
 from .result import relative_gap
 
 
@@ -98,7 +98,7 @@ class _Rows:
         basis, coordinates = np.linalg.qr(G.T)
         return cls(coordinates.T, basis, size)
 
-    def user_units(self, data: MarginData, w: np.ndarray, b: float) -> dict[str, np.ndarray | float]:
+    def user_units(self, data: MarginData, w: np.ndarray, b: float) -> Separator:
         w = w if self.basis is None else self.basis @ w
         return data.user_units(w * data.scale / self.size, b)
 
@@ -123,10 +123,10 @@ def _attempt(
     v, bounds = rows.G.T @ theta, (over + under).sum()
     dual = unit * (alpha.sum() - (B * bounds if bounds > 0.0 else 0.0) - strength * (v @ v) / 2)
     points = (_primal(data, rows, B, w) for w in (w, strength * v))
-    objective, w, b = min(points, key=lambda point: point[0])
+    objective, separator = min(points, key=lambda point: point[0])
     lam = unit * np.where(y > 0, [over, under], [under, over])
     return RMMResult(
-        **rows.user_units(data, w, b),
+        **vars(separator),
         objective=objective,
         dual_objective=min(float(dual), objective),
         n_iter=n_iter,
@@ -162,13 +162,13 @@ def _multipliers(t: np.ndarray, c: np.ndarray, B: float) -> tuple[np.ndarray, np
     return alpha, np.maximum(alpha - t, 0.0), np.maximum(t - alpha, 0.0)
 
 
-def _primal(data: MarginData, rows: _Rows, B: float, w: np.ndarray) -> tuple[float, np.ndarray, float]:
-    """Objective, ``w`` and ``b`` of a point within the bounds: `w`, shrunk if it must be, and the best b."""
+def _primal(data: MarginData, rows: _Rows, B: float, w: np.ndarray) -> tuple[float, Separator]:
+    """Objective and separator of a point within the bounds: `w`, shrunk if it must be, and the best b."""
     u = rows.G @ w
     reach = np.ptp(u) / 2 if data.fit_intercept else np.abs(u).max()
     shrink = B / reach if reach > B else 1.0
     w, u, b = w * shrink, u * shrink, 0.0
     if data.fit_intercept:
         b = min(max(best_intercept(u, data.y, data.c), -B - u.min()), B - u.max())
-    norm = (w @ w) / rows.size**2
-    return float(norm / 2 + hinge(data.y * (u + b), data.c)), w, b
+    separator = rows.user_units(data, w, b)
+    return float((w @ w) / rows.size**2 / 2 + data.loss(separator)), separator
