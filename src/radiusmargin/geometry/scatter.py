@@ -10,6 +10,7 @@ from scipy import sparse
 from ._validation import check_points, check_sparse_points, check_vector
 
 _BLOCK_FLOATS = 1 << 15  # a quarter of a megabyte: a centred block stays in the cache of one core
+UNDERFLOW = np.finfo(float).tiny / np.finfo(float).eps  # squares below have lost digits
 
 
 def scatter_matrix(X, y=None, *, sample_weight=None, kind: str = "total") -> np.ndarray:
@@ -81,7 +82,9 @@ def feature_moments(X, weight) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of every column of checked rows; that of a constant column is exactly zero."""
     total = weight.sum()
     mean = np.asarray(weight @ X).ravel() / total
-    squares, residual = (_sparse_squares if sparse.issparse(X) else _dense_squares)(X, weight, mean)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, residual = (_sparse_squares if sparse.issparse(X) else _dense_squares)(X, weight, mean)
+    _check_squares(squares)
     squares = np.maximum(squares - residual**2 / total, 0.0)  # the two-pass correction
     squares[_constant_columns(squares, X, mean, total)] = 0.0
     return mean, squares / total
@@ -134,7 +137,9 @@ def _pooled_scatter(X, labels, weight) -> np.ndarray:
 
 
 def _scatter(X, weight) -> np.ndarray:
-    S, mean, total = (_sparse_scatter if sparse.issparse(X) else _dense_scatter)(X, weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        S, mean, total = (_sparse_scatter if sparse.issparse(X) else _dense_scatter)(X, weight)
+    _check_squares(S)
     constant = _constant_columns(np.diag(S), X, mean, total)
     S[constant, :] = S[:, constant] = 0.0
     return (S + S.T) / 2.0
@@ -179,9 +184,14 @@ def _sparse_scatter(X, weight):
     return S, mean, total
 
 
+def _check_squares(squares) -> None:
+    if not np.isfinite(squares).all():
+        raise ValueError("X holds values so large that their squares overflow; rescale its columns")
+
+
 def _constant_columns(squares, X, mean, total) -> np.ndarray:
     """The columns that hold one value only; `squares`, the diagonal of their scatter, may be rounding there."""
-    suspects = np.flatnonzero(squares <= 1e-24 * X.shape[0] * total * mean**2)
+    suspects = np.flatnonzero(squares <= np.maximum(1e-24 * X.shape[0] * total * mean**2, UNDERFLOW))
     if suspects.size == 0:
         return suspects
     columns = X[:, suspects]
@@ -190,4 +200,7 @@ def _constant_columns(squares, X, mean, total) -> np.ndarray:
         spread = (columns.max(axis=0).toarray() - columns.min(axis=0).toarray()).ravel()
     else:
         spread = np.ptp(columns, axis=0)
+    lost = suspects[(spread > 0.0) & (squares[suspects] < UNDERFLOW)]
+    if lost.size:
+        raise ValueError(f"X varies so little in column {lost[0]} that its squares underflow; rescale that column")
     return suspects[spread == 0.0]

@@ -9,6 +9,8 @@ import numpy as np
 from .conic import ConicProgram
 from .result import Result
 
+SMALLEST = 1e-100  # size of a feature below which squares of it, and of products with it, underflow
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MarginResult(Result):
@@ -130,6 +132,11 @@ def prepare(
     X, y, c = X[rows], y[rows], C * total
     half, middle = np.ptp(X, axis=0) / 2, X.min(axis=0) + np.ptp(X, axis=0) / 2
     scale = np.where(half > 0.0, half, np.where(middle != 0.0, np.abs(middle), 1.0))
+    if scale.max() > 1 / SMALLEST or scale.min() < SMALLEST:
+        raise ValueError(
+            f"X must have features between {SMALLEST:g} and {1 / SMALLEST:g} in size, got {scale.min():g} to "
+            f"{scale.max():g}; rescale its columns"
+        )
     Z, nothing = (X - middle) / scale, np.zeros(X.shape[1])
     centre, offset = (middle, nothing) if fit_intercept else (nothing, middle / scale)
     return MarginData(X, Z, y, c, scale, centre, offset, rows, group, share, fit_intercept)
