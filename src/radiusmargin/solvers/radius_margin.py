@@ -130,10 +130,17 @@ class State:
         self.alpha[columns] = batch.alpha[:, 0]
         self.n_iter += int(batch.n_iter.sum())
 
-    def certify(self, **entry):
-        """Offer the current multipliers to the dual, note both objectives, and return the relative gap."""
+    def certify(self, objective=None, **entry):
+        """Offer the current multipliers to the dual, note both objectives, and return the relative gap.
+
+        The objective is that of (W, b) in the best metric for them, unless that of another metric is given.
+        """
         N = self.problem.norm.value(self.W)
-        objective = self.problem.penalty.value(N) + self.problem.losses(self.W, self.b).sum()
+        best_metric_objective = self.problem.penalty.value(N) + self.problem.losses(self.W, self.b).sum()
+        if objective is None:
+            objective = best_metric_objective
+        else:
+            entry["best_metric_objective"] = best_metric_objective
         if self.best is None or objective < self.best[0]:
             self.best = objective, self.W.copy(), self.b.copy()
         dual, alpha = self.problem.dual(self.alpha, N)
@@ -143,9 +150,11 @@ class State:
         self.history.append({"objective": objective, "dual_objective": self.best_dual, "gap": gap} | entry)
         return gap
 
-    def result(self, M=None):
-        problem = self.problem
-        objective, W, b = problem.objective(self.W, self.b), self.W, self.b
+    def result(self, M=None, objective=None):
+        """What was found; with M, the current point in that metric, where its objective is the one given."""
+        problem, W, b = self.problem, self.W, self.b
+        if M is None:
+            objective = problem.objective(W, b)
         if M is None and relative_gap(objective, self.best_dual) > problem.tol:  # fell short
             objective, W, b = min((objective, W, b), self.best, problem.zero(), key=lambda point: point[0])
         return RadiusMarginResult(
