@@ -1,9 +1,11 @@
 """The registry: complete, unambiguous, and fair in what it lets each model try."""
 
+from contextlib import nullcontext
 from math import prod
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import radiusmargin
 from radiusmargin.models import get_model, list_models, make_model
@@ -67,7 +69,9 @@ def test_the_corners_of_the_grid_can_be_fitted(entry):
     for corner in (0, -1):
         grid = entry.grid.within(BUDGET)
         model = make_model(entry.key, **{name: values[corner] for name, values in grid.items()})
-        assert model.fit(X, y).dual_gap_ <= 1e-6
+        with nullcontext() if entry.exact else pytest.warns(ConvergenceWarning, match="gap"):
+            model.fit(X, y)
+        assert model.dual_gap_ <= 1e-6 or not entry.exact
 
 
 @ENTRIES

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .algorithm_one import FSVMAlgorithm1
 from .fsvm import FSVM
 from .grids import Grid, Powers
 from .mrsvm import MRSVM
@@ -49,6 +50,8 @@ class ModelEntry:
         Where the model comes from.
     in_paper : bool
         Whether it is a column of the F-SVM paper's tables.
+    exact : bool
+        Whether it reaches its optimum.
     """
 
     key: str
@@ -60,6 +63,7 @@ class ModelEntry:
     instances: tuple[dict, ...] = ({},)
     reference: str
     in_paper: bool = False
+    exact: bool = True
 
 
 def _grids(linear=None, kernel=None, *, kernel_C=KERNEL_C) -> dict[str, Grid]:
@@ -87,6 +91,19 @@ ZHU = "X. Zhu, P. Gong, Z. Zhao, C. Zhang, Learning similarity metric with SVM, 
 # In whitened kernel features all outputs are free, whatever the kernel: their number is what is tuned there.
 FEW = {"kernel": {"n_components": [10, 40, 160, 400]}, "kernel_C": WHITE_C}
 LAMBDAS = {"linear": {"lam": [0.01, 0.1, 1.0, 10.0]}, "kernel": {"lam": [0.1, 10.0]}}
+# Its initial metric is sqrt(rho) S^{-1/2}, small as 1/sqrt(n): C makes up for it. The range of rho is that of the code that
+# the authors released.
+PRINTED = {
+    "grid": Grid(C=Powers(centre=5, spacing=3, reach=12, most=24), own={"rho": [2.0**-8, 2.0**-4, 1.0, 2.0**4]}),
+    "kernel_grid": Grid(C=Powers(centre=5, spacing=3, reach=12, most=12), gamma=GAMMA, own=FEW["kernel"]),
+}
+
+
+def _printed(key, step, **options):
+    """Algorithm 1 with a step length; 1 is printed."""
+    return ModelEntry(key=key, name=f"Algorithm 1, t = {step:g}", estimator=FSVMAlgorithm1, fixed={"step": step},
+                      **PRINTED, reference=WU, exact=False, **options)  # fmt: skip
+
 
 MODELS = (
     # The baseline of the experiments is the SVM on standardised features: F-SVM without whitening. The class
@@ -118,6 +135,9 @@ MODELS = (
                instances=({}, {"D": 1.0}), reference=SHIVASWAMY),
     ModelEntry(key="mr-svm", name="MR-SVM", estimator=MRSVM, **_grids(), reference=DO_MR),
     ModelEntry(key="msvm", name="MSVM", estimator=MSVM, **_grids(**FEW), reference=ZHU),
+    _printed("algorithm-1", 1.0, instances=({"C": 1000.0, "step": 1e-6, "n_rounds": 2},)),
+    _printed("algorithm-1-short", 1e-2, instances=()),
+    _printed("algorithm-1-shorter", 1e-4, instances=()),
     ModelEntry(key="svm-raw", name="SVM (raw units)", estimator=SVM, **_grids(), reference=CORTES),
 )  # fmt: skip
 
