@@ -70,7 +70,7 @@ def fit_seconds(model, X, y):
 
 def settings(key):
     """Default parameters; then C from small to large, with the smallest and largest letter of the grid."""
-    letters = {name: [values[0], values[-1]] for name, values in get_model(key).grid.items() if name != "C"}
+    letters = {name: [values[0], values[-1]] for name, values in get_model(key).grid.own.items()}
     others = [dict(zip(letters, values, strict=True)) for values in product(*letters.values())]
     return [{}, *({"C": C, **other} for C in COSTS for other in others)]
 

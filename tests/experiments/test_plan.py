@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.model_selection import ParameterGrid
 from stubs import toy_plan, toy_task
 
 from radiusmargin.datasets import DataError
@@ -16,7 +17,6 @@ from radiusmargin.experiments.catalogue import resolve_models
 from radiusmargin.experiments.plan import Cell, data_fingerprint
 from radiusmargin.experiments.spec import from_document
 from radiusmargin.experiments.splits import inner_folds, outer_split, paper_folds, split_note, subsample
-from radiusmargin.experiments.tuning import configurations, thinned
 
 
 @pytest.mark.parametrize("name", builtin_specs())
@@ -192,11 +192,10 @@ def test_a_sample_keeps_the_classes_in_proportion():
     assert subsample(task, 1000) is task
 
 
-def test_budgets_bound_every_grid():
-    grid = {"C": list(range(6)), "lam": list(range(4))}
-    for budget in (1, 2, 5, 8, 24, 100):
-        points = configurations(grid, budget)
-        assert 1 <= len(points) <= budget
-        assert len({tuple(sorted(p.items())) for p in points}) == len(points)
-    assert thinned(grid, None) == grid
-    assert configurations({}, 3) == [{}]
+def test_the_grid_of_a_cell_is_laid_out_for_the_budget():
+    """A short grid is a plan of its own: a long one of which every other point was left out would keep its ends."""
+    _, _, plan = toy_plan(models=("svm", "rmm", "fsvm-tempered"), budget=6)
+    assert all(len(list(ParameterGrid(cell.grid))) == 6 for cell in plan)
+    assert all({2.0**-3, 1.0, 2.0**3} <= set(cell.grid["C"]) for cell in plan if cell.model != "svm")
+    _, _, plan = toy_plan(models=("svm", "rmm", "fsvm-tempered"), budget=1)
+    assert all(cell.grid["C"] == [2.0**-3, 1.0, 2.0**3] for cell in plan)

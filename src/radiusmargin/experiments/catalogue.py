@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from functools import cache
 
 from ..datasets import DataError
 from ..models import FSVM
 from ..models.competitor import ConicClassifier
-from ..models.registry import ModelEntry, list_models
+from ..models.grids import Powers
+from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
 from ..selection import FSVMCV
 
@@ -27,7 +29,7 @@ __all__ = [
 #: own.
 SELF_TUNING = (
     ModelEntry(
-        key="fsvm-cv", name="FSVMCV", estimator=FSVMCV, grid={}, kernel_grid={"kernel": ["rbf"]},
+        key="fsvm-cv", name="FSVMCV", estimator=FSVMCV, grid=None, kernel_grid=None,
         reference="this package: C, whitening and scatter of F-SVM, averaged over the near-best",
     ),
 )  # fmt: skip
@@ -91,11 +93,13 @@ def paper_column(key: str) -> str | None:
     return entry.name if entry is not None and entry.in_paper else None
 
 
-def grid_of(key: str, kernel: str) -> dict:
-    """The grid of a model, as plain lists."""
+def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | None = None) -> dict:
+    """What is tried of a model within a number of configurations, as plain lists; `C` in place of its own range."""
     entry = get_model(key)
     grid = entry.grid if kernel == "linear" else entry.kernel_grid
-    return {name: list(values) for name, values in grid.items()}
+    if grid is None:
+        return {}
+    return replace(grid, C=C or grid.C).within(BUDGET if budget is None else budget)
 
 
 def make_estimator(cell, **params):

@@ -18,6 +18,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..datasets import DataError
+from ..models.grids import Powers
 from ..pairs import PairTask, load_lfw, offline_pairs
 from .catalogue import grid_of, is_conic, resolve_models
 from .face_cells import run_group
@@ -29,7 +30,7 @@ __all__ = ["FACES", "FaceCell", "FaceOutcome", "FaceSpec", "load_faces", "make_f
 #: Raised when the meaning of a cell changes.
 FACES_VERSION = 1
 #: Values of C. Thousands of rows and hundreds of features want smaller ones than the registry's.
-FACE_C = [2.0**e for e in range(-21, 1, 3)]
+FACE_C = Powers(centre=-10, spacing=3, reach=12, most=8)
 
 
 @dataclass(frozen=True)
@@ -174,9 +175,8 @@ def make_face_plan(spec: FaceSpec, task: PairTask) -> list[FaceCell]:
 
 
 def _cell(spec, task, kind, data, fold, model, dimension, pair_features):
-    grid = grid_of(model, "linear")
-    grid = {**grid, "C": FACE_C} if "C" in grid else grid
     budget = spec.conic_budget if is_conic(model) else spec.budget
+    grid = grid_of(model, "linear", budget, C=FACE_C)
     return FaceCell(
         f"{task.name}/{kind}", kind, data, fold, model, dimension, pair_features, task.n_folds, spec.inner_folds,
         budget, grid,

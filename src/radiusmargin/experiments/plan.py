@@ -18,7 +18,7 @@ from .spec import Spec
 __all__ = ["Cell", "data_fingerprint", "make_plan"]
 
 #: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
-HARNESS_VERSION = 2
+HARNESS_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _fixed_axis(spec):
 def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
     # Along an axis that is fixed, all models share the baseline's grid: else those that tune the axis would
     # try less.
-    grid = grid_of(spec.baseline if fixed else model, spec.kernel)
+    grid = grid_of(spec.baseline if fixed else model, spec.kernel, spec.budget)
     grid = {key: values for key, values in grid.items() if key not in fixed}
     if spec.kernel == "rbf" and spec.max_components and is_conic(model) and "n_components" not in {**grid, **fixed}:
         fixed = {**fixed, "n_components": spec.max_components}

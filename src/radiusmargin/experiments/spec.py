@@ -42,7 +42,8 @@ class Spec:
     folds, inner_folds : int
         Outer folds (``splits="folds"`` and the paper's protocol), and folds of the selection inside.
     budget : int or None
-        Most configurations tried for any one model; None leaves each model its whole grid.
+        Most configurations tried for any one model, for which its grid is laid out; never fewer than three values of C.
+        None for the registry's own number.
     max_rows : int or None
         Larger sets are cut to a stratified sample of so many rows.
     timing_rows : int

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any
 
-from sklearn.model_selection import GridSearchCV, ParameterGrid
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..selection import FSVMCV
 from .catalogue import grid_of, is_batched, is_scale_free, is_self_tuning, make_estimator
 
-__all__ = ["Chosen", "choose", "configurations", "final_estimator", "pipeline", "within_rank"]
+__all__ = ["Chosen", "choose", "final_estimator", "pipeline", "within_rank"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def _batched_search(cell, X, y, folds) -> Chosen:
     are training rows in any case.
     """
     model = make_estimator(cell)
-    axes = thinned(cell.grid, cell.budget)
+    axes = cell.grid
     several = {name: axes.get(name, getattr(model, name)) for name in ("whitening", "eta", "gamma", "n_components")}
     if cell.kernel == "linear":
         several |= {"gamma": "scale", "n_components": None}
@@ -94,47 +93,11 @@ def _self_tuned(cell, X, y, folds) -> Chosen:
 
 
 def _grid_search(cell, X, y, folds) -> Chosen:
-    grid = [
-        {f"model__{name}": [value] for name, value in params.items()}
-        for params in configurations(cell.grid, cell.budget)
-    ]
+    grid = {f"model__{name}": values for name, values in cell.grid.items()}
     search = GridSearchCV(pipeline(cell), grid, scoring="accuracy", cv=folds, refit=False, n_jobs=1)
     search.fit(X, y)
     params = {name.removeprefix("model__"): value for name, value in search.best_params_.items()}
-    return Chosen(params, float(search.best_score_), len(grid))
-
-
-def configurations(grid: dict, budget: int | None) -> list[dict]:
-    """The points of a grid, or ``budget`` of them spread evenly over its range.
-
-    >>> configurations({"C": [1, 10, 100]}, None)
-    [{'C': 1}, {'C': 10}, {'C': 100}]
-    >>> configurations({"C": [1, 10, 100]}, 2)
-    [{'C': 1}, {'C': 100}]
-    >>> len(configurations({"C": [1, 10, 100], "lam": [0, 1, 2]}, 5))
-    4
-    """
-    axes = thinned(grid, budget)
-    return list(ParameterGrid(axes)) if axes else [{}]
-
-
-def thinned(grid: dict, budget: int | None) -> dict:
-    """The grid with its longest axes shortened until the product is within the budget.
-
-    >>> thinned({"C": [1, 2, 3, 4, 5], "lam": [0, 1, 2]}, 6)
-    {'C': [1, 5], 'lam': [0, 1, 2]}
-    """
-    lengths = {name: len(values) for name, values in grid.items()}
-    while budget is not None and prod(lengths.values()) > budget:
-        lengths[max(lengths, key=lengths.get)] -= 1
-    return {name: _spread(list(values), lengths[name]) for name, values in grid.items()}
-
-
-def _spread(values, n):
-    """``n`` of the values, from end to end; the middle one if it is one only."""
-    if n == 1:
-        return [values[len(values) // 2]]
-    return [values[round(i * (len(values) - 1) / (n - 1))] for i in range(n)]
+    return Chosen(params, float(search.best_score_), len(search.cv_results_["params"]))
 
 
 def pipeline(cell, **params) -> Pipeline:

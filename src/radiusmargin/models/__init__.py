@@ -1,5 +1,6 @@
 """The models: one file each, all with one interface."""
 
+from .algorithm_one import FSVMAlgorithm1
 from .fsvm import FSVM
 from .mrsvm import MRSVM
 from .msvm import MSVM
@@ -16,6 +17,7 @@ __all__ = [
     "MSVM",
     "RMM",
     "SVM",
+    "FSVMAlgorithm1",
     "ModelEntry",
     "RSVMMuPlus",
     "RSVMPlus",

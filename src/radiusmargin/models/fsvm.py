@@ -73,8 +73,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         labels turn out to need more than the default of `KernelMap` (up to ``9e6 / n_samples``): the model is then that
         of `SVC`.
     solver : {"exact", "alternating", "projected-gradient"}, default="exact"
-        "alternating" takes turns between M in closed form and the separator; "projected-gradient" is Algorithm 1 of the
-        paper, which stops short of the optimum: `dual_gap_` says by how much.
+        "alternating" takes turns between M in closed form and the separator; "projected-gradient" descends on M by
+        gradient steps, as Algorithm 1 of the paper, and stops short of the optimum: `dual_gap_` bounds by how much.
     fit_intercept : bool, default=True
     class_weight : dict, "balanced" or None, default=None
         Factors of `sample_weight`, in the loss and in the scatter.
@@ -99,7 +99,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         L with M = L'L. With a metric per problem, M is their mean. L is symmetric in standardised units where M has full
         rank, so that `transform` does not depend on the user's; else its rows are scaled eigenvectors.
     objective_, dual_objective_, dual_gap_ : float
-        Summed over the problems; the gap is relative.
+        Value of the problem above at the separators that were found and their metrics (the best one for its separator;
+        with ``solver="projected-gradient"`` that at which it stopped), a lower bound of the minimum over separators and
+        metrics, and the relative difference. Summed over the problems.
     radius_, margin_ : ndarray of shape (n_problems,)
         Radius of the enclosing ball of the data and margin ``1 / |v|`` of the separator, in the learned metric.
     n_iter_ : int
@@ -244,7 +246,12 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self.radius_ = np.ptp(scores, axis=0) / 2 * inverse
         self.margin_ = np.where(lengths > 0, inverse, np.inf)
         self._set_history(results)
-        self._keep(results, coef, batch.intercept[:, 0], lengths**2 / 2 + self._losses(scores, columns, weight, batch.intercept[:, 0]))
+        self._keep(
+            results,
+            coef,
+            batch.intercept[:, 0],
+            lengths**2 / 2 + self._losses(scores, columns, weight, batch.intercept[:, 0]),
+        )
 
     # -- the rest of the family, in standardised units --------------------------------------------------------------
 
@@ -284,9 +291,12 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self.margin_ = np.concatenate([margins for _, margins in measures])
         self._set_history(results)
         returned = space.lower(coef, intercept, centred=centred)[0]
-        values = [penalty.value(norm.value(returned[group].T)) for group in groups]
         losses = self._losses(np.asarray(X @ coef.T), columns, weight, intercept)
-        self._keep(results, coef, intercept, values + np.array([losses[group].sum() for group in groups]))
+        objectives = [
+            result.objective + problem.change(result, returned[group].T, losses[group].sum())
+            for result, problem, group in zip(results, problems, groups, strict=True)
+        ]
+        self._keep(results, coef, intercept, objectives)
 
     def _solve_column(self, problem, columns, weight, k):
         return SOLVERS[self.solver](problem)

@@ -1,16 +1,16 @@
 """The registry of models: what tests, documentation, command line and experiments know of each.
 
-A model is added with one file and one entry of `MODELS`. Grids are meant for standardised features, and each
-holds the same number of configurations, `BUDGET`: no model is tuned harder than another.
+A model is added with one file and one entry of `MODELS`. Grids are meant for standardised features; all are laid out
+for the same number of configurations, `BUDGET` where nothing else is asked for: no model is tuned harder than another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
+from .algorithm_one import FSVMAlgorithm1
 from .fsvm import FSVM
+from .grids import Grid, Powers
 from .mrsvm import MRSVM
 from .msvm import MSVM
 from .rmm import RMM
@@ -20,12 +20,12 @@ from .svm import SVM
 
 BUDGET = 24  # configurations per grid
 
-# Exponents of 2, by how many values of C the budget leaves.
-LINEAR_C = {24: range(-11, 13), 8: range(-9, 13, 3), 6: range(-8, 13, 4)}
-KERNEL_C = {6: range(-3, 8, 2), 4: range(-2, 8, 3)}
-KERNEL_GAMMA = {6: range(-8, -1, 2), 4: range(-8, -1, 3)}
-
-Grid = Mapping[str, Sequence]
+LINEAR_C = Powers(centre=0, spacing=3, reach=12, most=24)
+KERNEL_C = Powers(centre=2, spacing=2, reach=10, most=12)
+# Whitened features are many and small: there C works at 2^-8 to 2^-2.
+WHITE_C = Powers(centre=-5, spacing=2, reach=7, most=12)
+HALF_WHITE_C = Powers(centre=-1, spacing=2, reach=9, most=12)
+GAMMA = Powers(centre=-5, spacing=2, reach=6, most=6)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,40 +42,36 @@ class ModelEntry:
         The class.
     fixed : dict
         Constructor parameters that make this entry of the class.
-    grid : dict of str to list
-        Hyper-parameters to try with linear features; `BUDGET` configurations.
-    kernel_grid : dict of str to list
-        The same for the RBF kernel.
+    grid, kernel_grid : Grid
+        Hyper-parameters to try with linear features, and with the RBF kernel.
     instances : tuple of dict
         Parameters of the instances that scikit-learn's estimator checks are run on.
     reference : str
         Where the model comes from.
     in_paper : bool
         Whether it is a column of the F-SVM paper's tables.
+    exact : bool
+        Whether it reaches its optimum.
     """
 
     key: str
     name: str
     estimator: type
     fixed: dict = field(default_factory=dict)
-    grid: dict
-    kernel_grid: dict
+    grid: Grid
+    kernel_grid: Grid
     instances: tuple[dict, ...] = ({},)
     reference: str
     in_paper: bool = False
+    exact: bool = True
 
 
-def _grids(linear: Grid | None = None, kernel: Grid | None = None) -> dict[str, dict]:
-    """Both grids: the model's own values, and as many of C (and gamma) as the budget leaves."""
-    linear, kernel = dict(linear or {}), dict(kernel or {})
-    n_linear = BUDGET // prod(map(len, linear.values()))
-    n_kernel = 4 if kernel else 6
-    rbf = {"kernel": ["rbf"], "C": _powers(KERNEL_C[n_kernel]), "gamma": _powers(KERNEL_GAMMA[n_kernel])}
-    return {"grid": {"C": _powers(LINEAR_C[n_linear])} | linear, "kernel_grid": rbf | kernel}
-
-
-def _powers(exponents: Sequence[int]) -> list[float]:
-    return [2.0**e for e in exponents]
+def _grids(linear=None, kernel=None, *, kernel_C=KERNEL_C) -> dict[str, Grid]:
+    """Both grids, from the model's own parameters and how large C is with a kernel."""
+    return {
+        "grid": Grid(C=LINEAR_C, own=linear or {}),
+        "kernel_grid": Grid(C=kernel_C, gamma=GAMMA, own=kernel or {}),
+    }
 
 
 WU = (
@@ -93,8 +89,21 @@ DO_MR = (
 ZHU = "X. Zhu, P. Gong, Z. Zhao, C. Zhang, Learning similarity metric with SVM, IJCNN 2012"
 
 # In whitened kernel features all outputs are free, whatever the kernel: their number is what is tuned there.
-FEW = {"n_components": [10, 40]}
+FEW = {"kernel": {"n_components": [10, 40, 160, 400]}, "kernel_C": WHITE_C}
 LAMBDAS = {"linear": {"lam": [0.01, 0.1, 1.0, 10.0]}, "kernel": {"lam": [0.1, 10.0]}}
+# Its initial metric is sqrt(rho) S^{-1/2}, small as 1/sqrt(n): C makes up for it. The range of rho is that of the code that
+# the authors released.
+PRINTED = {
+    "grid": Grid(C=Powers(centre=5, spacing=3, reach=12, most=24), own={"rho": [2.0**-8, 2.0**-4, 1.0, 2.0**4]}),
+    "kernel_grid": Grid(C=Powers(centre=5, spacing=3, reach=12, most=12), gamma=GAMMA, own=FEW["kernel"]),
+}
+
+
+def _printed(key, step, **options):
+    """Algorithm 1 with a step length; 1 is printed."""
+    return ModelEntry(key=key, name=f"Algorithm 1, t = {step:g}", estimator=FSVMAlgorithm1, fixed={"step": step},
+                      **PRINTED, reference=WU, exact=False, **options)  # fmt: skip
+
 
 MODELS = (
     # The baseline of the experiments is the SVM on standardised features: F-SVM without whitening. The class
@@ -108,24 +117,27 @@ MODELS = (
                instances=({}, {"lam": 0.0}), reference=DO, in_paper=True),
     ModelEntry(key="rsvm-mu-plus", name="R-SVM_mu+", estimator=RSVMMuPlus, **_grids(**LAMBDAS),
                reference=DO, in_paper=True),
-    ModelEntry(key="fsvm", name="F-SVM", estimator=FSVM, **_grids(kernel=FEW),
+    ModelEntry(key="fsvm", name="F-SVM", estimator=FSVM, **_grids(**FEW),
                instances=({}, {"rho": 1e-3}, {"solver": "alternating", "whitening": 0.5}),
                reference=WU, in_paper=True),
     ModelEntry(key="fsvm-eta", name="F-SVM (eta)", estimator=FSVM, fixed={"eta": 0.1},
                **_grids({"eta": [1e-3, 0.1, 10.0]}, {"eta": [1e-3, 0.1]}), reference=WU),
     ModelEntry(key="fsvm-tempered", name="tempered F-SVM", estimator=FSVM, fixed={"whitening": 0.75},
-               **_grids({"whitening": [0.25, 0.5, 0.75, 1.0]}, {"whitening": [0.25, 0.75]}), reference=WU),
+               **_grids({"whitening": [0.25, 0.5, 0.75, 1.0]}, {"whitening": [0.25, 0.75]}, kernel_C=HALF_WHITE_C), reference=WU),
     ModelEntry(key="fsvm-within", name="F-SVM within", estimator=FSVM, fixed={"scatter": "within"},
-               **_grids(kernel=FEW), reference=ZAFEIRIOU),
+               **_grids(**FEW), reference=ZAFEIRIOU),
     ModelEntry(key="fsvm-shared", name="shared F-SVM", estimator=FSVM, fixed={"coupling": "shared"},
-               **_grids(kernel=FEW), reference=WU),
+               **_grids(**FEW), reference=WU),
     ModelEntry(key="semi-whitened-svm", name="semi-whitened SVM", estimator=FSVM, fixed={"whitening": 0.5},
-               **_grids(), reference=WU),
+               **_grids(kernel_C=HALF_WHITE_C), reference=WU),
     ModelEntry(key="sigma-svm", name="Sigma-SVM", estimator=SigmaSVM,
                **_grids({"D": [0.1, 0.5, 0.9, 1.0]}, {"D": [0.5, 0.9]}),
                instances=({}, {"D": 1.0}), reference=SHIVASWAMY),
     ModelEntry(key="mr-svm", name="MR-SVM", estimator=MRSVM, **_grids(), reference=DO_MR),
-    ModelEntry(key="msvm", name="MSVM", estimator=MSVM, **_grids(kernel=FEW), reference=ZHU),
+    ModelEntry(key="msvm", name="MSVM", estimator=MSVM, **_grids(**FEW), reference=ZHU),
+    _printed("algorithm-1", 1.0, instances=({"C": 1000.0, "step": 1e-6, "n_rounds": 2},)),
+    _printed("algorithm-1-short", 1e-2, instances=()),
+    _printed("algorithm-1-shorter", 1e-4, instances=()),
     ModelEntry(key="svm-raw", name="SVM (raw units)", estimator=SVM, **_grids(), reference=CORTES),
 )  # fmt: skip
 

@@ -1,9 +1,10 @@
-"""Algorithm 1 of the paper: separators, then projected gradient steps on M, in turns.
+"""Separators, then projected gradient steps on M, in turns: the paper's Algorithm 1, preconditioned and made monotone.
 
-Kept for comparison: it does not reach the optimum of its own model (its gap says by how much), because the metric it
-descends towards has rank one and a gradient step cannot get there. Against the print: M and the step size are set
-before the inner loop, not in it (erratum E17); the projection keeps M positive definite (E18); the initial metric has
-the corrected scale (E9, E10); the step backtracks, so that the objective never rises.
+Kept for comparison: it does not reach the optimum of its own model, because the metric it descends towards has rank one
+and a gradient step cannot get there. Its objective is that of the separator in the metric at which it stopped, and its
+gap bounds how far that is above the optimum over both. Against the print: steps are taken in whitened coordinates; M and
+the step size are set before the inner loop, not in it; the projection keeps M positive definite; the initial metric has
+the corrected scale; the step backtracks, so that the objective never rises. `algorithm_one` has the algorithm as printed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ FLOOR = 1e-6  # of the largest eigenvalue of M in whitened coordinates
 
 
 def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
-    """Run Algorithm 1 until the objective stalls; the result carries its true gap."""
+    """Descend until the objective stalls.
+
+    In the result, and in every entry of its history, ``objective`` is the value at (W, b, M) as they stand,
+    ``dual_objective`` a lower bound of the minimum over all three, and ``gap`` the relative difference. An entry's
+    ``best_metric_objective`` is what the same (W, b) would have with the best M for them, as the other solvers do.
+    """
     norm, penalty = problem.norm, problem.penalty
     K, n = problem.Y.shape
     state = State(problem, np.zeros((len(norm.T), K)), np.zeros(K), np.zeros((K, n)))
@@ -33,12 +39,12 @@ def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
         start = state.start(columns)
         N, value = _descend(N, norm.root @ state.W, norm.eta * norm.T, penalty, problem)
         objective = value + problem.losses(state.W, state.b).sum()
-        state.certify(algorithm_objective=objective, round=round_ + 1)
+        state.certify(objective=objective, round=round_ + 1)
         if previous - objective <= stall * abs(objective):
             break
         previous = objective
     values, vectors = np.linalg.eigh((N + N.T) / 2)
-    return state.result(root=(norm.inverse_root @ vectors * np.sqrt(values)).T)
+    return state.result(root=(norm.inverse_root @ vectors * np.sqrt(values)).T, objective=objective)
 
 
 def _value(N, Q, penalty):

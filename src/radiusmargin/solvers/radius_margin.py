@@ -83,6 +83,11 @@ class RadiusMarginProblem:
     def objective(self, W, b):
         return self.penalty.value(self.norm.value(W)) + self.losses(W, b).sum()
 
+    def change(self, result, W, loss):
+        """What the objective of a result gains where it is returned as W, rounded in other units, with this loss."""
+        before = self.penalty.value(self.norm.value(result.coef.T)) + self.losses(result.coef.T, result.intercept).sum()
+        return self.penalty.value(self.norm.value(W)) + loss - before
+
     def zero(self):
         """(objective, W, b) of W = 0, with the intercept of the heavier class."""
         W = np.zeros((self.X.shape[1], self.n_columns))
@@ -138,10 +143,17 @@ class State:
         self.alpha[columns] = batch.alpha[:, 0]
         self.n_iter += int(batch.n_iter.sum())
 
-    def certify(self, **entry):
-        """Offer the current multipliers to the dual, note both objectives, and return the relative gap."""
+    def certify(self, objective=None, **entry):
+        """Offer the current multipliers to the dual, note both objectives, and return the relative gap.
+
+        The objective is that of (W, b) in the best metric for them, unless that of another metric is given.
+        """
         N = self.problem.norm.value(self.W)
-        objective = self.problem.penalty.value(N) + self.problem.losses(self.W, self.b).sum()
+        best_metric_objective = self.problem.penalty.value(N) + self.problem.losses(self.W, self.b).sum()
+        if objective is None:
+            objective = best_metric_objective
+        else:
+            entry["best_metric_objective"] = best_metric_objective
         if self.best is None or objective < self.best[0]:
             self.best = objective, self.W.copy(), self.b.copy()
         dual, alpha = self.problem.dual(self.alpha, N)
@@ -151,9 +163,11 @@ class State:
         self.history.append({"objective": objective, "dual_objective": self.best_dual, "gap": gap} | entry)
         return gap
 
-    def result(self, root=None):
-        problem = self.problem
-        objective, W, b = problem.objective(self.W, self.b), self.W, self.b
+    def result(self, root=None, objective=None):
+        """What was found; with a root of M, the current point in that metric, where its objective is the one given."""
+        problem, W, b = self.problem, self.W, self.b
+        if root is None:
+            objective = problem.objective(W, b)
         if root is None and relative_gap(objective, self.best_dual) > problem.tol:  # fell short
             objective, W, b = min((objective, W, b), self.best, problem.zero(), key=lambda point: point[0])
         return RadiusMarginResult(

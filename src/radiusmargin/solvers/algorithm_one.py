@@ -1,0 +1,210 @@
+"""Algorithm 1 of the F-SVM paper, as printed: for comparison with what it was meant to minimise.
+
+    min over w, b, M:   1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b)) + rho tr(MS)                    (Eq. 12)
+
+by turns between the SVM in the metric M and gradient steps on M, each followed by a projection on the cone of positive
+semidefinite matrices, with a step length that only shrinks. Nothing stops it from raising the objective, and the projection
+makes M singular as soon as a step is too long: the gradient, which has M^{-1} in it, does not exist there, and the algorithm
+ends. The optimum itself is singular (docs/mathematics.md), so that it cannot be reached either way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .hinge import hinge_svm
+from .result import HingeResult, relative_gap
+
+SETTLED = 1e-6  # relative change of M that ends a descent
+EPS = np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What the paper leaves open of Algorithm 1, and one line that it prints wrongly.
+
+    Attributes
+    ----------
+    step : float
+        The step length t at the start of every round; 1 in the print.
+    shrink : float
+        The factor beta of t from one step to the next, in (0, 1].
+    n_steps : int
+        Most gradient steps of a round ("while not converged").
+    n_rounds : int
+        Most rounds ("until M and (w, b) converge").
+    reset : bool
+        As printed, M and t are set back in every turn of the inner loop, which then takes the same one step again and
+        again. By default they are set before it.
+    """
+
+    step: float = 1.0
+    shrink: float = 0.9
+    n_steps: int = 200
+    n_rounds: int = 15
+    reset: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AlgorithmOneResult(HingeResult):
+    """Separator and metric where the algorithm ended.
+
+    `objective` is that of (w, b, M) together, `dual_objective` a lower bound of the minimum over all three. `root` is L with
+    M = L'L, one row per direction that is left; `message` says where M became singular, and is empty if it did not.
+    """
+
+    root: np.ndarray = field(repr=False)
+    message: str = ""
+
+    @property
+    def M(self) -> np.ndarray:
+        """The metric."""
+        return self.root.T @ self.root
+
+
+def algorithm_one(
+    X, y, C=1.0, rho=1.0, *, descent=None, sample_weight=None, fit_intercept=True, tol=1e-6
+) -> AlgorithmOneResult:
+    """Run Algorithm 1 and end with the separator of its last metric.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Directions in which it does not vary are left out, for the initial metric divides by their deviation.
+    y : array of shape (n,)
+        Labels, -1 or +1.
+    C, rho : float
+        Weights of the loss and of tr(MS).
+    descent : Descent, optional
+    sample_weight : array of shape (n,), optional
+        In the loss and in the scatter.
+    fit_intercept : bool
+    tol : float
+        Relative gap of the SVMs; the algorithm itself has no gap to stop at.
+
+    Returns
+    -------
+    AlgorithmOneResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers.algorithm_one import Descent, algorithm_one
+    >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 2.0]])
+    >>> algorithm_one(X, np.array([-1, -1, 1, 1])).message
+    'M became singular (rank 0 of 2) at step 1 of round 1'
+    >>> algorithm_one(X, np.array([-1, -1, 1, 1]), descent=Descent(step=1e-3, n_rounds=3)).message
+    ''
+    """
+    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    run = _Run(X, y, float(C), float(rho), weight, bool(fit_intercept), tol)
+    descent = descent or Descent()
+    M, message = np.diag(np.sqrt(rho / run.S)), ""  # M_0 as printed, with |w| = 1
+    n_rounds = n_steps = 0
+    separator = run.separate(M)
+    while n_rounds < descent.n_rounds and not message:
+        n_rounds += 1
+        before, (M, steps, singular) = M, _descend(M, separator.coef, rho * run.S, descent)
+        n_steps += steps
+        if singular:
+            message = f"M became singular (rank {_rank(M)} of {len(M)}) at step {steps} of round {n_rounds}"
+        separator = run.separate(M)
+        if np.linalg.norm(M - before) <= SETTLED * np.linalg.norm(before):
+            break
+    return run.result(separator, M, n_steps, message)
+
+
+class _Run:
+    """The problem in the principal axes of the data, where S is diagonal, and what was found so far."""
+
+    def __init__(self, X, y, C, rho, weight, fit_intercept, tol):
+        self.X, self.y, self.C, self.rho, self.weight, self.tol = X, y, C, rho, weight, tol
+        self.options = {"sample_weight": weight, "fit_intercept": fit_intercept, "tol": tol}
+        mean = weight @ X / weight.sum()
+        # Not the eigenvalues of S, which know half the digits.
+        _, deviations, axes = np.linalg.svd(np.sqrt(weight)[:, None] * (X - mean), full_matrices=False)
+        kept = deviations > len(deviations) * EPS * deviations[0]
+        self.S, self.axes = deviations[kept] ** 2, axes[kept].T
+        self.mean = mean if fit_intercept else np.zeros_like(mean)
+        self.rows = (X - self.mean) @ self.axes
+        # Without an intercept the mean may stick out of the range of S, where a metric costs nothing: no bound then.
+        outside = mean - self.axes @ (self.axes.T @ mean)
+        self.bounded = fit_intercept or np.linalg.norm(outside) <= 1e-12 * np.linalg.norm(mean)
+        self.best_bound, self.history = 0.0, []
+
+    def separate(self, M) -> HingeResult:
+        """Lines 7 to 9: the SVM of z = Sigma^{1/2}V'x, in the coordinates of w; noted with its objective and bound."""
+        L = _root(M)
+        found = hinge_svm(self.rows @ L.T, self.y, self.C, **self.options)
+        objective = found.objective + self.rho * np.trace(M * self.S)
+        self.best_bound = max(self.best_bound, self._bound(found.alpha))
+        gap = relative_gap(objective, self.best_bound)
+        entry = {"objective": objective, "dual_objective": self.best_bound, "gap": gap, "rank": _rank(M)}
+        self.history.append(entry | {"round": len(self.history)})
+        return replace(found, coef=L.T @ found.coef)
+
+    def _bound(self, alpha):
+        """sum alpha, shrunk until g'S^{-1}g <= 2 rho: the dual of Eq. 12."""
+        length = np.linalg.norm(self.rows.T @ (self.y * alpha) / np.sqrt(self.S))
+        scale = min(1.0, np.sqrt(2 * self.rho) / length) if length > 0 else 1.0
+        return scale * alpha.sum() if self.bounded else 0.0
+
+    def result(self, separator, M, n_steps, message):
+        """The last separator and metric in the user's units, with the objective that they have there."""
+        w, root = self.axes @ separator.coef, _root(M)
+        b = separator.intercept - self.mean @ w
+        v = np.linalg.lstsq(root.T, separator.coef, rcond=None)[0]
+        loss = self.weight @ np.maximum(0.0, 1.0 - self.y * (self.X @ w + b))
+        objective = v @ v / 2 + self.C * loss + self.rho * np.trace(M * self.S)
+        return AlgorithmOneResult(
+            coef=w, intercept=b, alpha=separator.alpha, objective=objective, dual_objective=self.best_bound,
+            n_iter=n_steps, converged=relative_gap(objective, self.best_bound) <= self.tol,
+            history=tuple(self.history), root=_signed(root @ self.axes.T), message=message,
+        )  # fmt: skip
+
+
+def _descend(M, w, rho_S, descent):
+    """Lines 11 to 18: (M, steps taken, whether M is singular now)."""
+    first, t = M, descent.step
+    for step in range(1, descent.n_steps + 1):
+        if _rank(M) < len(M):
+            return M, step - 1, True
+        base = first if descent.reset else M
+        u = np.linalg.solve(base, w)
+        new = _projected(base + t * (0.5 * np.outer(u, u) - np.diag(rho_S)))
+        settled = np.linalg.norm(new - M) <= SETTLED * np.linalg.norm(M)
+        M, t = new, t if descent.reset else descent.shrink * t
+        if settled:
+            break
+    return M, step, _rank(M) < len(M)
+
+
+def _projected(M):
+    values, vectors = np.linalg.eigh((M + M.T) / 2)
+    return (vectors * values.clip(0.0)) @ vectors.T
+
+
+def _spectrum(M):
+    """Eigenvalues and vectors of M that are not rounding."""
+    values, vectors = np.linalg.eigh(M)
+    kept = values > 10 * len(M) * EPS * max(values[-1], 0.0)
+    return values[kept], vectors[:, kept]
+
+
+def _rank(M):
+    return len(_spectrum(M)[0])
+
+
+def _root(M):
+    """L with M = L'L; a row of zeros where nothing of M is left."""
+    values, vectors = _spectrum(M)
+    return (vectors * np.sqrt(values)).T if len(values) else np.zeros((1, len(M)))
+
+
+def _signed(L):
+    """L with the largest entry of every row positive: which sign a decomposition gives is left to chance."""
+    largest = L[np.arange(len(L)), np.abs(L).argmax(axis=1)]
+    return L * np.where(largest < 0, -1.0, 1.0)[:, None]
