@@ -81,6 +81,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     tol : float, default=1e-6
         Relative duality gap to reach.
     max_iter : int, default=1000
+        Newton steps, or rounds of the other solvers, for each problem.
     warm_start : bool, default=False
         Start from the previous solution when `fit` is called again on as many rows (``solver="exact"``).
     random_state : int, RandomState or None, default=None

@@ -14,7 +14,7 @@ def solve_alternating(problem):
     """Minimise by turns over M (a geometric mean, in closed form) and over the separators; stops on the gap.
 
     Monotone, and convergent to the global optimum for eta > 0, but slow as eta goes to zero: so eta comes down from
-    where it equals the weights in size. With eta = 0 the gap is that of the unsmoothed problem.
+    where it equals the weights in size. With eta = 0 the gap is that of the unsmoothed problem. Iterations are rounds.
     """
     state = initial_state(problem)
     columns = np.arange(problem.n_columns)
@@ -30,4 +30,5 @@ def solve_alternating(problem):
         tol = 0.1 * problem.tol  # a looser one would accept the start, and nothing would move
         state.take(columns, problem.hinge(columns, (B + B.T) / 2, None, state.start(columns), tol))
         gap = state.certify(eta=eta)
+    state.n_iter = len(state.history) - 1  # rounds are what `max_iter` counts here
     return state.result()

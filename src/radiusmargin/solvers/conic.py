@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -108,7 +110,7 @@ class ConicProgram:
         A = -sp.vstack([M for _, M, _, _ in self._blocks]).tocsc()
         h = np.concatenate([h for _, _, h, _ in self._blocks])
         cones = [cone for *_, cones in self._blocks for cone in cones]
-        found = clarabel.DefaultSolver(P, q, A, h, cones, _settings(tol, max_iter)).solve()
+        found = _run(clarabel.DefaultSolver(P, q, A, h, cones, _settings(tol, max_iter)))
         status, x = str(found.status), np.asarray(found.x)
         if status not in ACCEPTED or not np.isfinite(x).all():
             raise ConicSolverError(f"Clarabel stopped with status {status} after {found.iterations} iterations")
@@ -133,6 +135,27 @@ class ConicProgram:
                 part = np.array([u + v, u - v, 2.0 * x])
             multipliers[name] = part
         return multipliers
+
+
+def _run(solver: clarabel.DefaultSolver) -> clarabel.DefaultSolution:
+    """Solve; Ctrl-C ends it after the iteration that it comes into.
+
+    Python would hear of the signal only after the last one: Clarabel swallows what is raised in its callback, so that the
+    signal has to be kept until it has returned.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):  # signals reach that one only
+        return solver.solve()
+    caught: list[tuple] = []
+    signal.signal(signal.SIGINT, lambda *event: caught.append(event))
+    try:
+        solver.set_termination_callback(lambda info: bool(caught))
+        found = solver.solve()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if caught:
+        handler(*caught[0])
+    return found
 
 
 def best_of(attempts: Iterable[Callable[[], R]]) -> R:
