@@ -12,7 +12,8 @@ import radiusmargin
 ROOT = Path(radiusmargin.__file__).parent
 # package -> what it may import from this project
 ALLOWED = {
-    "solvers": {"_core"},
+    "problems": {"_checks"},
+    "solvers": {"_checks", "_core", "problems"},
     "geometry": set(),
     "kernels": {"_core", "geometry", "solvers", "models", "_compat"},
     "models": {"geometry", "kernels", "solvers", "_compat"},
@@ -24,7 +25,7 @@ ALLOWED = {
     "commands": {"datasets", "experiments", "models", "plots", "report", "solvers", "pairs"},
     "report": set(),
 }
-ONLY_ARRAYS = {"solvers", "geometry"}
+ONLY_ARRAYS = {"problems", "solvers", "geometry"}
 
 
 def imports(path):

@@ -28,11 +28,13 @@ class InnerProducts {
     static constexpr bool has_row_gram() { return true; }
     const Vector& row_gram(const Regularizer&) const { return G_; }
 
-    // Coefficients of the rows as the caller knows them, and what his intercept is then short of b.
-    double coefficients(const Vector& theta, Vector& out) const {
+    // Coefficients of the rows as the caller knows them, and what his intercept is then short of b: a sum of terms of
+    // which `moved` becomes the sum of sizes.
+    double coefficients(const Vector& theta, Vector& out, double& moved) const {
         const double mean = dot(n_, y_.data(), theta.data()) / double(n_);
         out.resize(n_);
         for (Index i = 0; i < n_; ++i) out[i] = y_[i] * theta[i] - mean;
+        for (Index i = 0; i < n_; ++i) moved += std::abs(means_[i] * out[i]);
         return dot(n_, means_.data(), out.data());
     }
 

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 
@@ -80,18 +82,65 @@ struct Sink {
     std::int64_t* n_iter;
 };
 
-// A separator in the user's coordinates, in which the intercept is less by what is returned.
+// A separator in the user's coordinates, in which the intercept is less by what is returned; `moved` is the sum of the
+// sizes of its terms.
 template <class Rows>
-double put_coef(const Rows& rows, const std::vector<Index>&, const Vector& mean, const Vector& theta, double* out) {
+double put_coef(const Rows& rows, const std::vector<Index>&, const Vector& mean, const Vector& theta, double* out,
+                double& moved) {
     std::copy_n(theta.data(), rows.d(), out);
+    for (Index k = 0; k < rows.d(); ++k) moved += std::abs(mean[k] * theta[k]);
     return dot(rows.d(), mean.data(), theta.data());
 }
 double put_coef(const InnerProducts& rows, const std::vector<Index>& J, const Vector&, const Vector& theta,
-                double* out) {
+                double* out, double& moved) {
     Vector coefficients;
-    const double shift = rows.coefficients(theta, coefficients);
+    const double shift = rows.coefficients(theta, coefficients, moved);
     for (std::size_t i = 0; i < J.size(); ++i) out[J[i]] += coefficients[i];  // a row may be there twice
     return shift;
+}
+
+// The scores of rows as the caller has them.
+double raw_score(const Data& data, Index i, const double* w) {
+    double sum = 0;
+    if (data.only_gram)
+        for (Index k = 0; k < data.n; ++k) sum += data.gram[i * data.n + k] * w[k];
+    else if (data.dense)
+        for (Index k = 0; k < data.d; ++k) sum += data.dense[i * data.row_stride + k * data.column_stride] * w[k];
+    else
+        for (auto p = data.sparse.indptr[i]; p < data.sparse.indptr[i + 1]; ++p)
+            sum += data.sparse.values[p] * w[data.sparse.indices[p]];
+    return sum;
+}
+
+// The objective at what is returned, coefficients and an intercept in the caller's units. They differ from theta by the
+// rounding of the intercept, and a pass over the rows is spared where that cannot be seen in the gap.
+template <class Rows>
+double value_at(const Data& data, const Problem<Rows>& problem, const std::vector<Index>& J, const Solution& best,
+                const double* coef, double intercept, double moved, double tol) {
+    const Index n = problem.n();
+    double total = 0;
+    for (Index i = 0; i < n; ++i) total += problem.c[i];
+    constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+    if (kRounding * (moved + std::abs(intercept)) * total <= 0.01 * tol * std::abs(best.objective)) return best.objective;
+    Vector z;
+    problem.margins(best.theta, z);
+    const double before = hinge_loss(n, problem.c, z.data());
+    for (Index i = 0; i < n; ++i) z[i] = 1.0 - problem.y[i] * (raw_score(data, J[i], coef) + intercept);
+    return best.objective + (hinge_loss(n, problem.c, z.data()) - before);
+}
+
+template <class Rows>
+Solution solve_one(const Data& data, const Problem<Rows>& problem, const Options& options, const Solution& start) {
+    Solution best;
+    if constexpr (!std::is_same_v<Rows, Columns> && !std::is_same_v<Rows, InnerProducts>)
+        if (data.sifting && problem.n() >= kSiftingRatio * problem.D() && Sifting<Rows>(problem, options).run(start, best))
+            return best;
+    Options rest = options;
+    rest.max_iter = std::max(1, options.max_iter - best.n_iter);
+    const int spent = best.n_iter;
+    best = solve_direct(problem, rest, start);
+    best.n_iter += spent;
+    return best;
 }
 
 template <class Rows>
@@ -104,25 +153,30 @@ void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, c
         for (std::size_t i = 0; i < c.size(); ++i) c[i] = data.Cs[k] * weights[i];
         Problem<Rows> problem{rows, B, c.data(), y.data()};
         if (linear) problem.q = q.data(), problem.constant = linear[data.d];
+        double* coef = sink.coef + k * data.d;
         Solution best;
-        bool done = false;
-        if constexpr (!std::is_same_v<Rows, Columns> && !std::is_same_v<Rows, InnerProducts>)
-            if (data.sifting && rows.n() >= kSiftingRatio * rows.D()) done = Sifting<Rows>(problem, options).run(start, best);
-        if (!done) {
-            Options rest = options;
-            rest.max_iter = std::max(1, options.max_iter - best.n_iter);
-            const int spent = best.n_iter;
-            best = solve_direct(problem, rest, start);
-            best.n_iter += spent;
+        int spent = 0;
+        for (double tol = options.tol; tol > 0.05 * options.tol; tol *= 0.3) {
+            Options current = options;
+            current.tol = tol, current.max_iter = std::max(1, options.max_iter - spent);
+            best = solve_one(data, problem, current, start);
+            best.n_iter = spent += best.n_iter;
+            // Nothing finite was found (an overflow): the zero solution, whose gap says what it is worth.
+            if (best.theta.empty()) best.theta.assign(rows.D(), 0.0);
+            if (best.alpha.empty()) best.alpha.assign(J.size(), 0.0);
+            centre_intercept(problem, options.tol, best.alpha, best.theta);
+            double moved = 0;
+            std::fill(coef, coef + data.d, 0.0);
+            const double shift = put_coef(rows, J, mean, best.theta, coef, moved);
+            sink.intercept[k] = data.intercept ? best.theta[rows.d()] - shift : 0.0;
+            const double before = best.gap();
+            best.objective = value_at(data, problem, J, best, coef, sink.intercept[k], moved, options.tol);
+            // Where the caller's origin is far away a little more is needed than a gap at ours.
+            if (!(before <= options.tol) || best.gap() <= options.tol || spent >= options.max_iter) break;
+            start = best;
         }
-        // Nothing finite was found (an overflow): the zero solution, whose gap says what it is worth.
-        if (best.theta.empty()) best.theta.assign(rows.D(), 0.0);
-        if (best.alpha.empty()) best.alpha.assign(J.size(), 0.0);
-        centre_intercept(problem, options.tol, best.alpha, best.theta);
-        const double shift = put_coef(rows, J, mean, best.theta, sink.coef + k * data.d);
-        sink.intercept[k] = data.intercept ? best.theta[rows.d()] - shift : 0.0;
         sink.objective[k] = best.objective;
-        sink.dual_objective[k] = best.dual_objective;
+        sink.dual_objective[k] = std::min(best.dual_objective, best.objective);
         sink.n_iter[k] = best.n_iter;
         if (sink.alpha)
             for (std::size_t i = 0; i < J.size(); ++i) sink.alpha[k * data.n + J[i]] = best.alpha[i];
@@ -199,6 +253,7 @@ std::vector<Index> participants(const Data& data, const double* labels, const st
     J.reserve(m);
     for (Index j = 0; j < m; ++j) {
         const Index i = rows ? static_cast<Index>(rows[j]) : j;
+        if (i < 0 || i >= data.n) throw std::invalid_argument("subsets must hold row numbers of the data");
         if (data.weights[i] > 0.0 && labels[i] != 0.0) J.push_back(i);
     }
     return J;

@@ -8,8 +8,6 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from radiusmargin import FSVM, FSVMCV
 from radiusmargin.selection.gram_folds import GramFolds
-from radiusmargin.solvers import _hinge_numpy as twin
-from radiusmargin.solvers.hinge import _solve
 
 CS = [0.1, 1.0, 30.0]
 
@@ -113,31 +111,7 @@ def test_what_does_not_converge_is_left_to_the_features(covered, capsys):
     assert "9 of 9 scores" in capsys.readouterr().err  # each counted once
 
 
-def test_inner_products_do_not_tell_the_origin():
-    X, y = overlapping()
-    with pytest.raises(ValueError, match="do not tell the origin"):
-        _solve(None, np.where(y > 0, 1.0, -1.0)[None], np.ones(90), np.array(CS), gram=X @ X.T, fit_intercept=False)
-
-
 def test_a_constant_kernel_is_named():
     X, y = overlapping()
     with pytest.raises(ValueError, match="does not vary"):
         FSVMCV(CS, whitening=0.0, kernel="rbf", gamma=1e-30).fit(X, y)
-
-
-@pytest.mark.parametrize("backend", [None, twin])
-def test_inner_products_stand_for_the_rows(backend):
-    """Also with rows of weight zero, rows that take no part, and inner products from an origin far off."""
-    X, y = overlapping(n=60)
-    signs, weight = np.where(y > 0, 1.0, -1.0)[None], np.where(np.arange(60) % 7 == 0, 0.0, 1.0)
-    subsets, problems = [np.arange(40), np.arange(10, 60)], np.array([[0, 0, 0], [1, 0, 0]])
-    options = {"subsets": subsets, "problems": problems, "tol": 1e-9}
-    moved = X + 3.0
-    ours = _solve(None, signs, weight, np.array(CS), gram=moved @ moved.T, backend=backend, **options)
-    rows = _solve(X, signs, weight, np.array(CS), **options)
-    np.testing.assert_allclose(ours.objective, rows.objective, rtol=1e-8)
-    scores = ours.coef @ (moved @ moved.T) + ours.intercept[..., None]
-    np.testing.assert_allclose(scores, rows.coef @ X.T + rows.intercept[..., None], atol=1e-4)
-    outside = np.setdiff1d(np.arange(60), subsets[0])
-    assert not ours.coef[0][:, outside].any()
-    assert ours.gap.max() <= 1e-9

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
-from radiusmargin.solvers import ConvergenceWarning, hinge_svm, hinge_svm_batch, hinge_svm_path
-from radiusmargin.solvers import _hinge_numpy as twin
-from radiusmargin.solvers.hinge import COMPILED, _solve
+from radiusmargin.problems import Batch, Dense, InnerProducts, Options, Quadratics, Start, rows_of
+from radiusmargin.solvers import COMPILED, ConvergenceWarning, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
+from radiusmargin.solvers.hinge import numpy_twin
 
 
 def overlapping(n=60, d=4, seed=0, shift=0.7):
@@ -68,7 +69,18 @@ def oracle(X, y, C, B=None, weight=None, fit_intercept=True):
     return problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10)
 
 
-BACKENDS = [pytest.param(None, id="compiled"), pytest.param(twin, id="numpy")] if COMPILED else [twin]
+def twin(batch, options):
+    return numpy_twin.solve_batch(batch, options, Start())
+
+
+def one_problem(X, y, Cs, B=None, weight=None, intercept=True):
+    """The batch of one labelling of all rows."""
+    weight = np.ones(len(y)) if weight is None else weight
+    form = Quadratics(None if B is None else B[None])
+    return Batch(rows_of(X), y[None], weight, np.atleast_1d(Cs).astype(float), form, intercept=intercept)
+
+
+BACKENDS = [pytest.param(solve, id="compiled"), pytest.param(twin, id="numpy")] if COMPILED else [twin]
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -88,32 +100,22 @@ def test_matches_the_oracle(kind, C, fit_intercept):
 def test_both_backends_reach_the_same_optimum(backend, C):
     X, y = overlapping(80, 6, seed=3)
     reference = hinge_svm(X, y, C, random_spd(6), tol=1e-9)
-    batch = _solve(
-        X,
-        y[None],
-        np.ones(80),
-        np.array([C]),
-        B=random_spd(6)[None],
-        keep_alpha=True,
-        tol=1e-7,
-        backend=backend,
-    )
+    batch = backend(one_problem(X, y, C, random_spd(6)), Options(tol=1e-7))
     assert batch.gap[0, 0] <= 1e-7
     assert batch.objective[0, 0] == pytest.approx(reference.objective, rel=2e-7)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("newton_budget", [200, 0])
+@pytest.mark.parametrize("method", ["auto", "interior-point"])
 @pytest.mark.parametrize("n", [80, 4000])  # 4000 rows of 3 features are sifted
-def test_a_linear_term_moves_the_regulariser(n, newton_budget, backend):
+def test_a_linear_term_moves_the_regulariser(n, method, backend):
     """1/2 (w - u)'B(w - u) with its linear term, against the same problem in w - u, whose margins are shifted."""
     cp = pytest.importorskip("cvxpy")
     X, y = overlapping(n, 3, seed=5)
     B, u = np.diag([1.0, 2.0, 4.0]), np.array([1.0, -0.5, 0.3])
-    result = _solve(
-        X, y[None], np.ones(n), np.array([0.1]), B=B[None], linear=np.append(B @ u, u @ B @ u / 2)[None],
-        keep_alpha=True, backend=backend, newton_budget=newton_budget,
-    )[0, 0]  # fmt: skip
+    form = Quadratics(B[None], (B @ u)[None], np.array([u @ B @ u / 2]))
+    batch = Batch(Dense(X), y[None], np.ones(n), np.array([0.1]), form)
+    result = backend(batch, Options(method=method))[0, 0]
     v, b = cp.Variable(3), cp.Variable()
     loss = cp.sum(cp.pos(1 - cp.multiply(y, X @ (v + u) + b)))
     best = cp.Problem(cp.Minimize(0.5 * cp.quad_form(v, B) + 0.1 * loss)).solve(solver="CLARABEL")
@@ -130,7 +132,7 @@ def test_interior_point_alone_converges(form, C, backend):
     X, y = overlapping(150, 60 if form == "wide" else 5, seed=4)
     X = sparse.csr_array(X) if form == "sparse" else X
     optimum = hinge_svm(X, y, C, tol=1e-9).objective
-    batch = _solve(X, y[None], np.ones(150), np.array([C]), keep_alpha=True, tol=1e-7, backend=backend, newton_budget=0)
+    batch = backend(one_problem(X, y, C), Options(tol=1e-7, method="interior-point"))
     assert batch.gap[0, 0] <= 1e-7
     assert batch.objective[0, 0] == pytest.approx(optimum, rel=2e-7)
 
@@ -205,8 +207,7 @@ def test_about_as_many_features_as_rows(B, fit_intercept):
         assert_certified(X, y, C, path[k], 1e-8, B, weight, fit_intercept)
         cold = hinge_svm(X, y, C, B, weight, fit_intercept=fit_intercept, tol=1e-8)
         assert path[k].objective == pytest.approx(cold.objective, rel=2e-8)
-    numbers = {"B": None if B is None else B[None], "fit_intercept": fit_intercept, "tol": 1e-8}
-    slow = _solve(X, y[None], weight, np.array(Cs), backend=twin, **numbers)
+    slow = twin(one_problem(X, y, Cs, B, weight, fit_intercept), Options(tol=1e-8))
     np.testing.assert_allclose(path.objective, slow.objective[0], rtol=2e-8)
 
 
@@ -214,9 +215,9 @@ def test_about_as_many_features_as_rows(B, fit_intercept):
 def test_inner_products_at_hand_change_nothing(fit_intercept):
     """From any origin, since the intercept takes up the shift; without one they are not used."""
     X, y = overlapping(140, 110, seed=5)
-    options = {"fit_intercept": fit_intercept, "tol": 1e-9, "keep_alpha": True}
-    plain = _solve(X, y[None], np.ones(140), np.array([0.1]), **options)
-    given = _solve(X, y[None], np.ones(140), np.array([0.1]), gram=(X + 2.0) @ (X + 2.0).T, **options)
+    batch = one_problem(X, y, 0.1, intercept=fit_intercept)
+    plain = solve(batch, Options(tol=1e-9))
+    given = solve(replace(batch, rows=Dense(X, (X + 2.0) @ (X + 2.0).T)), Options(tol=1e-9))
     np.testing.assert_allclose(given.objective, plain.objective, rtol=2e-9)
     np.testing.assert_allclose(given.coef, plain.coef, atol=1e-5)
     np.testing.assert_allclose(given.intercept, plain.intercept, atol=1e-5)
@@ -242,8 +243,9 @@ def test_sifting_agrees_with_the_direct_solve(order):
         weight = np.random.default_rng(0).uniform(0, 3, 4000)
     form = {"column-major": np.asfortranarray, "sparse": sparse.csr_array}.get(order, np.asarray)(X)
     Cs = np.array([0.01, 1.0, 100.0])
-    sifted = _solve(form, y[None], weight, Cs, keep_alpha=True, tol=1e-7)
-    direct = _solve(form, y[None], weight, Cs, keep_alpha=True, tol=1e-7, sifting=False)
+    batch = one_problem(form, y, Cs, weight=weight)
+    sifted = solve(batch, Options(tol=1e-7, keep_alpha=True))
+    direct = solve(batch, Options(tol=1e-7, method="direct"))
     np.testing.assert_allclose(sifted.objective, direct.objective, rtol=2e-7)
     for k, C in enumerate(Cs):
         result = sifted[0, k]
@@ -560,11 +562,45 @@ def test_an_undetermined_intercept_is_in_the_middle(form, weights):
     """As many rows of either class, all at their bounds: the loss is flat in the intercept. LIBSVM takes the middle too."""
     X, y = overlapping(40, 120 if form == "many features" else 3, seed=5)
     expected = SVC(kernel="linear", C=3e-4, tol=1e-12).fit(X, y)
-    data, options = X, {}
+    batch = one_problem(X, y, 3e-4 / weights, weight=np.full(40, weights))
     if form == "inner products":
-        data, options = None, {"gram": X @ X.T}
-    if form == "twin":
-        options = {"backend": twin}
-    batch = _solve(data, y[None], np.full(40, weights), np.array([3e-4 / weights]), tol=1e-9, **options)
+        batch = replace(batch, rows=InnerProducts(X @ X.T))
+    results = (twin if form == "twin" else solve)(batch, Options(tol=1e-9))
     assert len(expected.support_) == 40
-    assert batch.intercept[0, 0] == pytest.approx(expected.intercept_[0], abs=1e-5)
+    assert results.intercept[0, 0] == pytest.approx(expected.intercept_[0], abs=1e-5)
+
+
+def test_inner_products_do_not_tell_the_origin():
+    X, y = overlapping()
+    with pytest.raises(ValueError, match="do not tell the origin"):
+        Batch(InnerProducts(X @ X.T), y[None], np.ones(60), np.ones(1), intercept=False)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_inner_products_stand_for_the_rows(backend):
+    """Also with rows of weight zero, rows that take no part, and inner products from an origin far off."""
+    X, y = overlapping(60, 4)
+    weight, subsets = np.where(np.arange(60) % 7 == 0, 0.0, 1.0), (np.arange(40), np.arange(10, 60))
+    features = Batch(Dense(X), y[None], weight, np.array([0.1, 1.0, 30.0]), subsets=subsets)
+    K = (X + 3.0) @ (X + 3.0).T
+    ours = backend(replace(features, rows=InnerProducts(K)), Options(tol=1e-9))
+    rows = solve(features, Options(tol=1e-9))
+    np.testing.assert_allclose(ours.objective, rows.objective, rtol=1e-8)
+    scores = ours.coef @ K + ours.intercept[..., None]
+    np.testing.assert_allclose(scores, rows.coef @ X.T + rows.intercept[..., None], atol=1e-4)
+    outside = np.setdiff1d(np.arange(60), subsets[0])
+    assert not ours.coef[0][:, outside].any()
+    assert ours.gap.max() <= 1e-9
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.asfortranarray])
+def test_the_objective_is_that_of_what_is_returned(form, backend):
+    """Far from the origin the intercept in the user's units is rounded: the gap then says what that costs."""
+    X, y = overlapping(200, 3, seed=4, shift=3.0)
+    X[:, 1] += 1e8
+    for C in (1.0, 1e4):
+        result = backend(one_problem(form(X), y, C), Options())[0, 0]
+        exact = objective(X, y, C, result.coef, result.intercept)
+        assert result.objective == pytest.approx(exact, rel=1e-7)
+        assert result.converged == (result.gap <= 1e-6)

@@ -1,7 +1,8 @@
 """Solvers: functions of arrays that return a solution with its certificate."""
 
-from .hinge import COMPILED, HingeBatch, hinge_svm, hinge_svm_batch, hinge_svm_path
-from .result import ConvergenceWarning, HingeResult, Result
+from .._checks import ConvergenceWarning
+from ..problems import HingeResult, Result
+from .hinge import COMPILED, HingeBatch, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
 
 __all__ = [
     "COMPILED",
@@ -12,4 +13,5 @@ __all__ = [
     "hinge_svm",
     "hinge_svm_batch",
     "hinge_svm_path",
+    "solve",
 ]

@@ -1,9 +1,12 @@
 """The hinge solver in plain NumPy: the compiled core's algorithm, written to be read.
 
 It is the oracle of the core, and serves alone where the package was installed without a compiler. With theta = (w, b)
-and rows ``a_i = y_i [x_i, 1]`` the problem is ::
+and rows ``a_i = y_i [x_i - mean, 1]`` the problem is ::
 
     min  1/2 w'Bw - q'theta + constant + sum_i c_i max(0, z_i),      z = 1 - A theta.
+
+Of the core's methods it has Newton's and the interior point. It has no sifting of many rows, no pairs of rows and no
+Newton steps in coordinates of the rows where these are few, and one thread: it reaches the same certificate by the longer way.
 
 References
 ----------
@@ -14,54 +17,135 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
-from ._line_search import minimise_along
+from ...problems import Batch, Options, Results, Start, relative_gap
+from .._line_search import minimise_along
 
 COLD_PENALTY = 0.45  # every row starts inside the band: the first step is a ridge regression
 WARM_PENALTY = 3.0
 GROWTH = 2.5
 LARGEST_PENALTY = 1e10
 RESIDUAL_SHARE = 3.0  # an inner problem is solved when its residual no longer dominates complementarity
+NEWTON_BUDGET = 200  # Newton steps past which the interior point is the cheaper bet
 
 
-@dataclass
-class Problem:
-    """The data of one hinge problem; `A` holds the signed rows, with a last column `y` for the intercept."""
+@dataclass(eq=False)
+class SignedRows:
+    """``A = y * [X - mean, 1]``, the last column only with an intercept; a sparse X is never filled."""
 
-    A: np.ndarray
+    X: np.ndarray | sparse.csr_array
     y: np.ndarray
-    c: np.ndarray
-    B: np.ndarray  # d x d
     intercept: bool
-    q: np.ndarray  # like theta
+
+    @cached_property
+    def mean(self):
+        """What the rows are centred at: it moves the intercept only, and conditions the problem."""
+        d = self.X.shape[1]
+        return np.asarray(self.X.mean(axis=0)).reshape(d) if self.intercept else np.zeros(d)
+
+    @property
+    def D(self):
+        return self.X.shape[1] + self.intercept
+
+    def times(self, theta):
+        d = self.X.shape[1]
+        return self.y * (self.X @ theta[:d] - self.mean @ theta[:d] + theta[d:].sum())
+
+    def transposed_times(self, v):
+        signed = self.y * v
+        g = self.X.T @ signed - signed.sum() * self.mean
+        return np.append(g, signed.sum()) if self.intercept else g
+
+    def gram(self, J, weights):
+        """``sum_{i in J} weights_i a_i a_i'``."""
+        X, m, total = self.X[J], self.mean, weights.sum()
+        if sparse.issparse(X):
+            s = X.T @ weights - total * m
+            H = (
+                (X.T @ X.multiply(weights[:, None])).toarray()
+                - np.outer(s, m)
+                - np.outer(m, s)
+                - total * np.outer(m, m)
+            )
+        else:
+            s, H = (X - m).T @ weights, ((X - m).T * weights) @ (X - m)
+        return np.block([[H, s[:, None]], [s, total]]) if self.intercept else H
+
+    def in_users_units(self, theta):
+        """(coef, intercept) for rows that are not centred."""
+        d = self.X.shape[1]
+        return theta[:d], float(theta[d:].sum() - self.mean @ theta[:d]) if self.intercept else 0.0
+
+    def centred(self, coef, intercept):
+        """theta of coefficients in the user's units."""
+        return np.append(coef, intercept + self.mean @ coef) if self.intercept else coef
+
+
+@dataclass(eq=False)
+class Regularizer:
+    """``1/2 w'Bw - q'w + constant``."""
+
+    B: np.ndarray  # d x d
+    q: np.ndarray
     constant: float = 0.0
 
     def __post_init__(self):
-        self.B_factor = linalg.cho_factor(self.B, lower=True)
-        d = len(self.B)
-        self.B_padded = np.zeros((d + self.intercept, d + self.intercept))
-        self.B_padded[:d, :d] = self.B
-
-    def split(self, theta):
-        d = len(self.B)
-        return theta[:d], theta[d:]
-
-    def objective(self, theta):
-        return self.smooth_part(theta) + self.c @ np.maximum(1.0 - self.A @ theta, 0.0)
-
-    def smooth_part(self, theta):
-        return 0.5 * theta @ self.B_padded @ theta - self.q @ theta + self.constant
-
-    def dual_objective(self, alpha):
-        g, _ = self.split(self.A.T @ alpha + self.q)
-        return self.constant + alpha.sum() - 0.5 * self.squared_dual_norm(g)
+        try:
+            self.factor = linalg.cho_factor(self.B, lower=True)
+        except linalg.LinAlgError:
+            raise ValueError("regularizer is not positive definite") from None
 
     def squared_dual_norm(self, g):
-        return g @ linalg.cho_solve(self.B_factor, g)
+        return g @ linalg.cho_solve(self.factor, g)
+
+
+@dataclass(eq=False)
+class Problem:
+    """One hinge problem; B and q are padded with zeros for the intercept."""
+
+    A: SignedRows
+    c: np.ndarray
+    regularizer: Regularizer
+    B: np.ndarray = field(init=False)
+    q: np.ndarray = field(init=False)
+
+    def __post_init__(self):
+        d, D = len(self.regularizer.B), self.A.D
+        self.B, self.q = np.zeros((D, D)), np.zeros(D)
+        self.B[:d, :d], self.q[:d] = self.regularizer.B, self.regularizer.q
+
+    @property
+    def y(self):
+        return self.A.y
+
+    @property
+    def intercept(self):
+        return self.A.intercept
+
+    def split(self, theta):
+        d = len(self.regularizer.B)
+        return theta[:d], theta[d:]
+
+    def margins(self, theta):
+        return 1.0 - self.A.times(theta)
+
+    def objective(self, theta):
+        return self.smooth_part(theta) + self.c @ np.maximum(self.margins(theta), 0.0)
+
+    def smooth_part(self, theta):
+        return 0.5 * theta @ self.B @ theta - self.q @ theta + self.regularizer.constant
+
+    def dual_objective(self, alpha):
+        g, _ = self.split(self.A.transposed_times(alpha) + self.q)
+        return self.regularizer.constant + alpha.sum() - 0.5 * self.squared_dual_norm(g)
+
+    def squared_dual_norm(self, g):
+        return self.regularizer.squared_dual_norm(g)
 
 
 @dataclass
@@ -76,7 +160,7 @@ class Solution:
 
     @property
     def gap(self):
-        return (self.objective - self.dual_objective) / abs(self.objective)
+        return relative_gap(self.objective, self.dual_objective)
 
     def offer(self, problem, theta, alpha):
         alpha = balance(problem, alpha)
@@ -102,7 +186,7 @@ def centre_intercept(problem, tol, theta):
     """Where the loss is flat in the intercept, the middle of the flat part; see ``problem.hpp``."""
     if not problem.intercept:
         return theta
-    z, y, c = 1.0 - problem.A @ theta, problem.y, problem.c
+    z, y, c = problem.margins(theta), problem.y, problem.c
     here = np.abs(z) <= np.sqrt(tol)
     violated = (z > 0) & ~here
     pull, weight = (y * c)[violated].sum(), c[violated | here].sum()
@@ -125,13 +209,13 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
     reference moves to ``a`` and the penalty grows.
     """
     A, c = problem.A, problem.c
-    z = 1.0 - A @ theta
+    z = problem.margins(theta)
     target = tol
     while penalty < LARGEST_PENALTY:
         first = True
         while True:
             a, ca, loss, _, complementarity = multiplier_step(reference, z, penalty, c)
-            gradient = problem.B_padded @ theta - problem.q - A.T @ ca
+            gradient = problem.B @ theta - problem.q - A.transposed_times(ca)
             # P - D = 1/2 |Bw - g|^2_{B^-1} + sum c (max(z, 0) - a z): the inner problem's part and the multipliers'.
             gw, gb = problem.split(gradient)
             residual = 0.5 * problem.squared_dual_norm(gw) + np.abs(gb).sum()
@@ -150,7 +234,7 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
             if step is None:
                 best.offer(problem, theta, ca)
                 return
-            dz = -A @ step
+            dz = -A.times(step)
             t = _line_search(problem, theta, step, gradient, reference, penalty, z, dz)
             theta, z = theta + t * step, z + t * dz
             best.n_iter += 1
@@ -173,8 +257,7 @@ def slope(reference, z, dz, s, t, c):
 
 def _newton_direction(problem, gradient, a, penalty):
     band = (a > 0.0) & (a < 1.0)
-    rows = problem.A[band]
-    H = problem.B_padded + penalty * (rows.T * problem.c[band]) @ rows
+    H = problem.B + problem.A.gram(band, penalty * problem.c[band])
     H[np.diag_indices_from(H)] *= 1.0 + 1e-12
     if problem.intercept:  # an empty band leaves the intercept without curvature
         H[-1, -1] += 1e-9 * problem.c.sum()
@@ -185,8 +268,8 @@ def _newton_direction(problem, gradient, a, penalty):
 
 
 def _line_search(problem, theta, step, gradient, reference, penalty, z, dz):
-    linear = (problem.B_padded @ theta - problem.q) @ step
-    quadratic = step @ problem.B_padded @ step
+    linear = (problem.B @ theta - problem.q) @ step
+    quadratic = step @ problem.B @ step
 
     def along(t):
         return linear + t * quadratic + slope(reference, z, dz, penalty, t, problem.c)
@@ -197,8 +280,8 @@ def _line_search(problem, theta, step, gradient, reference, penalty, z, dz):
 def interior_point(problem, tol, max_iter, best):
     """Mehrotra's predictor-corrector: ``A theta + xi - s = 1`` with multipliers alpha of s and beta of xi."""
     A, c = problem.A, problem.c
-    n, D = A.shape
-    theta = np.zeros(D)
+    n = len(c)
+    theta = np.zeros(A.D)
     alpha, beta = 0.5 * c, 0.5 * c
     s, xi = np.ones(n), np.full(n, 2.0)
     while True:
@@ -206,13 +289,13 @@ def interior_point(problem, tol, max_iter, best):
         if best.gap <= tol or best.n_iter >= max_iter:
             return
         best.n_iter += 1
-        primal = A @ theta + xi - s - 1.0
-        dual = problem.B_padded @ theta - problem.q - A.T @ alpha
+        primal = A.times(theta) + xi - s - 1.0
+        dual = problem.B @ theta - problem.q - A.transposed_times(alpha)
         mu = (s @ alpha + xi @ beta) / (2 * n)
         scaling = 1.0 / (xi / beta + s / alpha)
         if not (mu > 0.0 and np.isfinite(scaling).all()):
             return
-        H = problem.B_padded + (A.T * scaling) @ A
+        H = problem.B + A.gram(slice(None), scaling)
         H[np.diag_indices_from(H)] *= 1.0 + 1e-14
         try:
             factor = linalg.cho_factor(H, lower=True)
@@ -221,8 +304,8 @@ def interior_point(problem, tol, max_iter, best):
 
         def direction(rs, rx, primal=primal, dual=dual, scaling=scaling, factor=factor):
             h = -primal - rx / beta + rs / alpha
-            dtheta = linalg.cho_solve(factor, A.T @ (scaling * h) - dual)
-            dalpha = scaling * (h - A @ dtheta)
+            dtheta = linalg.cho_solve(factor, A.transposed_times(scaling * h) - dual)
+            dalpha = scaling * (h - A.times(dtheta))
             return dtheta, dalpha, (rs - s * dalpha) / alpha, (rx + xi * dalpha) / beta
 
         def longest(dalpha, ds, dxi):
@@ -242,84 +325,73 @@ def interior_point(problem, tol, max_iter, best):
         s, xi = s + t * ds, xi + t * dxi
 
 
-def solve(problem, tol, max_iter, newton_budget, theta=None, alpha=None):
+def solve_problem(problem, options, theta=None, alpha=None):
     """Newton first; the interior point where it stalls."""
-    n, D = problem.A.shape
-    best, start = Solution(), np.zeros(D)
+    n, start = len(problem.c), np.zeros(problem.A.D)
+    best = Solution()
     best.offer(problem, start, np.zeros(n))  # always a valid pair; a start that is worse is not worth starting from
     if theta is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             start = theta if problem.objective(theta) < best.objective else start
     reference = np.full(n, 0.5) if alpha is None else np.clip(alpha / problem.c, 0.0, 1.0)
     penalty = COLD_PENALTY if alpha is None else WARM_PENALTY
-    newton(problem, start, reference, penalty, tol, min(max_iter, newton_budget), best)
-    if not best.gap <= tol and best.n_iter < max_iter:
-        interior_point(problem, tol, max_iter, best)
+    budget = 0 if options.method == "interior-point" else min(options.max_iter, NEWTON_BUDGET)
+    newton(problem, start, reference, penalty, options.tol, budget, best)
+    if not best.gap <= options.tol and best.n_iter < options.max_iter:
+        interior_point(problem, options.tol, options.max_iter, best)
     return best
 
 
-def solve_many(
-    X, labels, weights, Cs, rows, starts, label_of, B, regularizer_of, linear, start_theta, start_alpha,
-    keep_alpha, intercept, tol, max_iter, newton_budget, sifting, n_threads, gram=None,
-):  # fmt: skip
-    """Drop-in replacement of ``_core.solve_many`` (`sifting`, `n_threads` and `gram` have no effect here)."""
-    if isinstance(X, tuple):
-        from scipy.sparse import csr_array
-
-        values, indices, indptr, d = X
-        X = csr_array((values, indices, indptr), shape=(len(indptr) - 1, d)).toarray()
-    n, d = gram.shape if X is None else X.shape
-    P, K = len(label_of), len(Cs)
-    coef, intercepts = np.zeros((P, K, d)), np.zeros((P, K))
-    objective, dual = np.zeros((P, K)), np.zeros((P, K))
-    alphas = np.zeros((P if keep_alpha else 0, K, n))
-    n_iter = np.zeros((P, K), dtype=np.int64)
+def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
+    """What ``_core.solve_batch`` does, one problem after the other."""
+    P, K, (n, d) = len(batch), len(batch.Cs), batch.rows.shape
+    coef, intercept, alpha = np.zeros((P, K, d)), np.zeros((P, K)), np.zeros((P, K, n))
+    objective, dual, n_iter = np.zeros((P, K)), np.zeros((P, K)), np.zeros((P, K), dtype=np.int64)
     for p in range(P):
-        J = np.arange(n) if rows is None else rows[starts[p] : starts[p + 1]]
-        J = J[(weights[J] > 0) & (labels[label_of[p], J] != 0)]
-        y = labels[label_of[p], J]
-        features, combine = _features(gram[np.ix_(J, J)]) if X is None else (X[J], None)
-        mean = features.mean(axis=0) if intercept else np.zeros(features.shape[1])
-        A = y[:, None] * (features - mean)
-        if intercept:
-            A = np.column_stack([A, y])
-        matrix = _as_matrix(B, regularizer_of[p], len(mean))
-        q, constant = np.zeros(A.shape[1]), 0.0  # the intercept has no linear term
-        if linear is not None:
-            q[:d], constant = linear[p, :d], linear[p, d]
-        theta = None if start_theta is None else start_theta[p]
-        alpha = None if start_alpha is None else start_alpha[p, J]
-        if theta is not None and intercept:
-            theta = np.append(theta[:d], theta[d] + mean @ theta[:d])
-        for k, C in enumerate(Cs):
-            try:
-                problem = Problem(A, y, C * weights[J], matrix, intercept, q, constant)
-            except linalg.LinAlgError:
-                raise ValueError("regularizer is not positive definite") from None
-            best = solve(problem, tol, max_iter, newton_budget, theta, alpha)
-            best.theta = centre_intercept(problem, tol, best.theta)
-            w, b = problem.split(best.theta)
-            if combine is None:
-                coef[p, k] = w
-            else:
-                np.add.at(coef[p, k], J, combine @ w)
-            intercepts[p, k] = b[0] - mean @ w if intercept else 0.0
-            objective[p, k], dual[p, k], n_iter[p, k] = best.objective, best.dual_objective, best.n_iter
-            if keep_alpha:
-                alphas[p, k, J] = best.alpha
-            theta, alpha = best.theta, best.alpha * (Cs[k + 1] / C if k + 1 < K else 1.0)
-    return coef, intercepts, alphas, objective, dual, n_iter
+        J = participants(batch, p)
+        rows, combine = features(batch.rows, J)
+        A = SignedRows(rows, batch.labels[batch.cells[p, 1], J], batch.intercept)
+        regularizer = regularizer_of(batch, p, rows.shape[1])
+        theta = (
+            None
+            if start.coef is None
+            else A.centred(start.coef[p], 0.0 if start.intercept is None else start.intercept[p])
+        )
+        multipliers = None if start.alpha is None else start.alpha[p, J]
+        for k, C in enumerate(batch.Cs):
+            problem = Problem(A, C * batch.weights[J], regularizer)
+            best = solve_problem(problem, options, theta, multipliers)
+            best.theta = centre_intercept(problem, options.tol, best.theta)
+            w, intercept[p, k] = A.in_users_units(best.theta)
+            np.add.at(coef[p, k], *combine(w))
+            alpha[p, k, J] = best.alpha
+            loss = problem.c @ np.maximum(1.0 - A.y * (rows @ w + intercept[p, k]), 0.0)
+            objective[p, k] = problem.smooth_part(best.theta) + loss  # at what is returned, not at what was centred
+            dual[p, k], n_iter[p, k] = min(best.dual_objective, objective[p, k]), best.n_iter
+            theta, multipliers = best.theta, best.alpha * (batch.Cs[k + 1] / C if k + 1 < K else 1.0)
+    converged = relative_gap(objective, dual) <= options.tol
+    return Results(batch.Cs, coef, intercept, objective, dual, n_iter, converged, alpha if options.keep_alpha else None)
 
 
-def _features(gram):
-    """Features F of rows from their inner products, and the matrix that makes w = F'u into the combination u of rows."""
-    values, vectors = np.linalg.eigh(gram)
+def participants(batch, p):
+    """Row numbers of problem p: those of its subset that are labelled and weigh something."""
+    subset, label, _ = batch.cells[p]
+    J = batch.subsets[subset] if batch.subsets else np.arange(len(batch.weights))
+    return J[(batch.weights[J] > 0) & (batch.labels[label, J] != 0)]
+
+
+def features(rows, J):
+    """The rows J, and what makes coefficients of their features into (places, values) of the caller's."""
+    if rows.kind != "products":
+        return rows.X[J], lambda w: (slice(None), w)
+    values, vectors = np.linalg.eigh(rows.products[np.ix_(J, J)])
     keep = values > 1e-13 * values[-1]
     roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    return vectors * roots, vectors / roots
+    return vectors * roots, lambda w: (J, (vectors / roots) @ w)
 
 
-def _as_matrix(B, index, d):
-    if B is None:
-        return np.eye(d)
-    return B[index] if B.ndim == 3 else np.diag(B[index])
+def regularizer_of(batch, p, d):
+    form, r = batch.regularizers, batch.cells[p, 2]
+    B = np.eye(d) if form.matrices is None else form.matrices[r]
+    q, constant = (np.zeros(d), 0.0) if form.linear is None else (form.linear[r], form.constants[r])
+    return Regularizer(B if B.ndim == 2 else np.diag(B), q, constant)

@@ -1,0 +1,169 @@
+"""What a solver is asked: many hinge problems on the same rows, how well to solve them, and where to start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from .._checks import check_count, check_positive
+from .regularizers import IDENTITY, Quadratics
+from .rows import InnerProducts, Rows
+
+METHODS = ("auto", "direct", "interior-point")
+_ONLY = np.zeros((1, 3), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Hinge problems that share rows, each to be solved for every C ::
+
+        min_{w,b}  r(w) + C sum_i s_i max(0, 1 - y_i (x_i'w + b))
+
+    A problem takes a subset of the rows, a row of `labels` and a regulariser r. Shapes are checked here, and row numbers by
+    the solver; numbers are taken as they are (`radiusmargin.solvers.hinge_svm_batch` looks at every one).
+
+    Parameters
+    ----------
+    rows : Dense, Sparse or InnerProducts
+        The data matrix, n rows and d coefficients.
+    labels : ndarray of shape (K, n)
+        Labellings by -1 and +1; a row labelled 0 takes no part.
+    weights : ndarray of shape (n,)
+        Weights s of the losses; a row of weight 0 takes no part.
+    Cs : ndarray
+        In any order; they are solved from small to large, each from the solution before.
+    regularizers : Quadratics, default: the identity
+    subsets : sequence of integer arrays, default=()
+        Row numbers of the training parts, in any order and perhaps repeated; empty: one subset, all rows.
+    cells : ndarray of shape (P, 3), optional
+        Problems as numbers of (subset, labelling, regulariser). Default: all combinations, the last number fastest.
+    intercept : bool, default=True
+        Whether there is an (unpenalised) intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.problems import Batch, Dense
+    >>> from radiusmargin.solvers import solve
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> labels = np.array([[-1.0, -1.0, 1.0, 1.0], [-1.0, 0.0, 0.0, 1.0]])
+    >>> results = solve(Batch(Dense(X), labels, np.ones(4), np.array([0.1, 10.0])))
+    >>> results.coef.shape, results.converged.all(), results[1, 1].coef.round(4)
+    ((2, 2, 1), np.True_, array([0.6667]))
+    """
+
+    rows: Rows
+    labels: np.ndarray
+    weights: np.ndarray
+    Cs: np.ndarray
+    regularizers: Quadratics = IDENTITY
+    subsets: tuple = ()
+    cells: np.ndarray | None = None
+    intercept: bool = True
+
+    def __post_init__(self):
+        n, d = self.rows.shape
+        if self.labels.ndim != 2 or self.labels.shape[1] != n:
+            raise ValueError(f"labels must have shape (K, {n}) to match the rows, got {self.labels.shape}.")
+        if self.weights.shape != (n,):
+            raise ValueError(f"weights must have shape ({n},) to match the rows, got {self.weights.shape}.")
+        if self.Cs.ndim != 1 or not len(self.Cs):
+            raise ValueError(f"Cs must be a list of numbers, got an array of shape {self.Cs.shape}.")
+        if self.regularizers is not IDENTITY:
+            self.regularizers.check(d)
+        if not self.intercept and isinstance(self.rows, InnerProducts):
+            raise ValueError("Inner products alone do not tell the origin, which matters without an intercept.")
+        if self.cells is None:
+            object.__setattr__(self, "cells", self._all_cells())
+        elif self.cells.ndim != 2 or self.cells.shape[1] != 3 or not len(self.cells):
+            raise ValueError(f"cells must have shape (P, 3), got {self.cells.shape}.")
+        elif np.any(self.cells < 0) or np.any(self.cells >= self._counts):
+            raise ValueError(
+                f"cells must hold numbers from 0 to less than {self._counts}, got {self.cells.tolist()[:9]}."
+            )
+
+    @property
+    def _counts(self):
+        return max(len(self.subsets), 1), len(self.labels), len(self.regularizers)
+
+    def _all_cells(self):
+        return _ONLY if self._counts == (1, 1, 1) else np.indices(self._counts).reshape(3, -1).T
+
+    def __len__(self) -> int:
+        """The number of problems."""
+        return len(self.cells)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How well to solve, and what to keep.
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Steps of all methods together before giving up, for each problem and C.
+    n_threads : int or None, default=1
+        Threads over problems; -1 takes every core.
+    keep_alpha : bool, default=False
+        Whether to keep the multipliers, n numbers for each problem and C.
+    method : {"auto", "direct", "interior-point"}, default="auto"
+        "direct" leaves out sifting, "interior-point" Newton's method too: to compare methods, and to test each of them.
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 1000
+    n_threads: int | None = 1
+    keep_alpha: bool = False
+    method: str = "auto"
+
+    def __post_init__(self):
+        if type(self.tol) is not float or not 0.0 < self.tol < np.inf:  # the check itself takes longer than all others
+            check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+        if self.n_threads is not None and (self.n_threads == 0 or not isinstance(self.n_threads, Integral)):
+            raise ValueError(
+                f"n_jobs must be a positive number of threads or -1 for every core, got {self.n_threads!r}."
+            )
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
+
+    @property
+    def threads(self) -> int:
+        """The number of threads that `n_threads` stands for."""
+        if self.n_threads is None or self.n_threads > 0:
+            return self.n_threads or 1
+        from joblib import effective_n_jobs
+
+        return effective_n_jobs(self.n_threads)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where to start the smallest C of every problem; what is None starts cold.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (P, d), optional
+    intercept : ndarray of shape (P,), optional
+        Only with `coef`.
+    alpha : ndarray of shape (P, n), optional
+        Multipliers; those of rows that take no part are not looked at.
+    """
+
+    coef: np.ndarray | None = None
+    intercept: np.ndarray | None = None
+    alpha: np.ndarray | None = None
+
+    def theta(self, intercept: bool) -> np.ndarray | None:
+        """Coefficients and, where there is one, the intercept: shape (P, d) or (P, d + 1)."""
+        if self.coef is None or not intercept:
+            return None if self.coef is None else np.ascontiguousarray(self.coef)
+        b = np.zeros(len(self.coef)) if self.intercept is None else self.intercept
+        return np.column_stack([self.coef, b])
+
+
+__all__ = ["METHODS", "Batch", "Options", "Start"]

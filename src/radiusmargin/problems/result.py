@@ -1,0 +1,111 @@
+"""What a solver returns: a solution together with the certificate of its quality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
+    """Primal and dual values of a convex problem, and how the solver got there.
+
+    Attributes
+    ----------
+    objective : float
+        Value of the primal problem at the returned solution.
+    dual_objective : float
+        Value of the dual problem at a feasible point, hence a lower bound of the optimum.
+    n_iter : int
+        Iterations spent (Newton or interior-point steps, unless the solver says otherwise).
+    converged : bool
+        Whether ``gap <= tol``.
+    history : tuple of dict
+        One entry per outer round, where the solver was asked to keep it.
+    """
+
+    objective: float
+    dual_objective: float
+    n_iter: int
+    converged: bool
+    history: tuple[dict, ...] = field(default=(), repr=False)
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap: the objective is at most this fraction of itself above the optimum."""
+        return relative_gap(self.objective, self.dual_objective)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HingeResult(Result):
+    """Solution of a hinge-loss problem; `alpha` is dual feasible (in the box, and ``y @ alpha == 0``)."""
+
+    coef: np.ndarray
+    intercept: float
+    alpha: np.ndarray | None = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Solutions of many hinge problems, stacked: axes (problem, C), or only (C) of one problem.
+
+    ``results[p, k]`` is the `HingeResult` of problem p and ``Cs[k]``; `of` has all Cs of a problem.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (K,)
+    coef : ndarray of shape (P, K, d)
+    intercept, objective, dual_objective, n_iter, converged : ndarray of shape (P, K)
+        As in `Result`.
+    alpha : ndarray of shape (P, K, n) or None
+        Multipliers, where they were kept.
+    """
+
+    Cs: np.ndarray
+    coef: np.ndarray = field(repr=False)
+    intercept: np.ndarray
+    objective: np.ndarray
+    dual_objective: np.ndarray
+    n_iter: np.ndarray
+    converged: np.ndarray
+    alpha: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Relative duality gaps, one per problem and C."""
+        return relative_gap(self.objective, self.dual_objective)
+
+    def __len__(self) -> int:
+        return len(self.objective)
+
+    def __getitem__(self, index) -> HingeResult:
+        return HingeResult(
+            coef=self.coef[index],
+            intercept=float(self.intercept[index]),
+            alpha=None if self.alpha is None else self.alpha[index],
+            objective=float(self.objective[index]),
+            dual_objective=float(self.dual_objective[index]),
+            n_iter=int(self.n_iter[index]),
+            converged=bool(self.converged[index]),
+        )
+
+    def of(self, p: int) -> Results:
+        """The path of problem p, without the axis of problems."""
+        return replace(self, **{name: a[p] for name, a in self._stacked().items()})
+
+    def at(self, chosen) -> Results:
+        """The same for some of the Cs, or in another order: by a mask or by numbers."""
+        return replace(self, Cs=self.Cs[chosen], **{name: a[:, chosen] for name, a in self._stacked().items()})
+
+    def _stacked(self):
+        arrays = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "Cs"}
+        return {name: a for name, a in arrays.items() if a is not None}
+
+
+def relative_gap(objective, dual_objective):
+    """``(P - D) / |P|`` of numbers or arrays, zero where ``P <= D``; NaN stays NaN, since it is no certificate."""
+    difference = objective - dual_objective
+    if np.ndim(difference) == 0:
+        return 0.0 if difference <= 0.0 else difference / abs(objective)
+    return np.divide(difference, np.abs(objective), out=np.zeros_like(difference), where=~(difference <= 0.0))

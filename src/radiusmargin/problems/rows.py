@@ -1,0 +1,93 @@
+"""Forms of the data matrix. A form says how many rows and coefficients there are, and what scores coefficients give.
+
+Each has a counterpart in the core (``src/core/rows``), which tells forms apart by `kind`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """Rows of an array.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Double precision, in any layout with a stride of one number along one axis.
+    products : ndarray of shape (n, n), optional
+        Inner products of the rows, from any origin, where a caller has them: computing them again is spared.
+    """
+
+    kind: ClassVar[str] = "dense"
+    X: np.ndarray
+    products: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """Scores of shape (K, n) of the rows for coefficients of shape (K, d), without intercepts."""
+        return coef @ self.X.T
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """Rows of a compressed sparse matrix, never filled.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n, d)
+        Double precision, with sorted indices and no duplicates.
+    """
+
+    kind: ClassVar[str] = "sparse"
+    X: sparse.csr_array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """Scores of shape (K, n) of the rows for coefficients of shape (K, d), without intercepts."""
+        return (self.X @ coef.T).T
+
+
+@dataclass(frozen=True, eq=False)
+class InnerProducts:
+    """Rows known by their inner products only, as those of a kernel are.
+
+    A separator is a combination of rows: coefficients are those of rows, so that d = n, and the scores of other rows
+    are ``k @ coef + intercept`` for their inner products k with all rows. An intercept is needed: inner products do not
+    tell the origin.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n, n)
+        Inner products, from any origin.
+    """
+
+    kind: ClassVar[str] = "products"
+    products: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.products.shape
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """Scores of shape (K, n) of the rows for coefficients of shape (K, n), without intercepts."""
+        return coef @ self.products
+
+
+Rows = Dense | Sparse | InnerProducts
+
+
+def rows_of(X) -> Rows:
+    """The form of a checked matrix: dense or sparse."""
+    return Sparse(X) if sparse.issparse(X) else Dense(X)

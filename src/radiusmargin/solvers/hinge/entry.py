@@ -1,0 +1,68 @@
+"""The one entry to the hinge solvers: nouns in, nouns out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...problems import Batch, Options, Results, Start
+from .backend import solve_batch
+from .row_space import reduced
+
+DEFAULT, COLD = Options(), Start()
+
+
+def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) -> Results:
+    """Solve hinge problems that share rows to a certified relative gap, in one compiled call.
+
+    By a semismooth Newton method: after a sample of the rows has told which of them matter where there are very many,
+    after pairs of rows where these are few, and with an interior point where Newton's steps stall. What is returned is
+    certified in the caller's units: `objective` is the value at `coef` and `intercept`, and `dual_objective` a bound
+    that a feasible point gives.
+
+    Parameters
+    ----------
+    batch : Batch
+        Rows, labels, weights, regularisers, and the problems made of them.
+    options : Options, optional
+        Tolerance, limits, threads, and whether to keep the multipliers.
+    start : Start, optional
+        Where to start. A start that is worse than zero is not used.
+
+    Returns
+    -------
+    Results
+        Arrays with axes (problem, C). Nothing is said of problems that did not converge; see `Results.converged`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.problems import Batch, Dense, Options
+    >>> from radiusmargin.solvers import solve
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> y = np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> results = solve(Batch(Dense(X), y[None], np.ones(4), Cs=np.array([10.0])), Options(tol=1e-9))
+    >>> results[0, 0].coef.round(4), round(results[0, 0].intercept, 4)
+    (array([2.]), -3.0)
+    """
+    _check_overflow(batch)
+    if len(batch.Cs) > 1 and np.any(np.diff(batch.Cs) < 0):
+        order = np.argsort(batch.Cs, kind="stable")
+        return solve(replace(batch, Cs=batch.Cs[order]), options, start).at(np.argsort(order))
+    start = start or COLD
+    reduction = reduced(batch)
+    if reduction is None:
+        return solve_batch(batch, options, start)
+    smaller, lift = reduction
+    results = solve_batch(smaller, options, Start(alpha=start.alpha))
+    P, K, _ = results.coef.shape
+    return replace(results, coef=lift(results.coef.reshape(P * K, -1)).reshape(P, K, -1))
+
+
+def _check_overflow(batch):
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.max(batch.Cs) * np.max(batch.weights) * len(batch.weights)):
+            raise ValueError(
+                f"C times sample_weight overflows: the largest C is {np.max(batch.Cs):g}. Use smaller weights."
+            )

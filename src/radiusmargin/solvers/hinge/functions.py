@@ -1,0 +1,210 @@
+"""The hinge-loss problem with a quadratic regulariser: one problem, a path over C, or many problems at once.
+
+Everything here solves ::
+
+    min_{w,b}  1/2 w'Bw + C sum_i s_i max(0, 1 - y_i (x_i'w + b))
+
+by a semismooth Newton method with an interior-point fallback, and returns a dual-feasible point that proves how far
+from the optimum it stopped. These functions look at every number that they get, make a `Batch` of it, and `solve` that.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..._checks import (
+    ConvergenceWarning,
+    check_Cs,
+    check_data,
+    check_init,
+    check_labels,
+    check_positive,
+    check_problems,
+    check_regularizer,
+    check_rows,
+    check_weights,
+)
+from ...problems import Batch, Options, Quadratics, Results, Start, rows_of
+from .entry import solve
+
+HingeBatch = Results  # its name before there was one word for all that solvers return
+
+
+def hinge_svm(
+    X,
+    y,
+    C=1.0,
+    regularizer=None,
+    sample_weight=None,
+    fit_intercept=True,
+    tol=1e-6,
+    max_iter=1000,
+    init=None,
+):
+    """Solve a hinge-loss problem to a certified relative gap.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+        The data, dense in any layout or sparse (never densified; the d x d Newton matrix is dense, so that d up to a
+        few thousand is the practical limit). Computation is in double precision.
+    y : array-like of shape (n,)
+        Labels, -1 or +1.
+    C : float, default=1.0
+        Weight of the loss.
+    regularizer : None, array of shape (d,) or array of shape (d, d), default=None
+        The symmetric positive definite matrix B; a vector is a diagonal, None the identity.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights of the losses. A row of weight zero is a row left out.
+    fit_intercept : bool, default=True
+        Whether there is an (unpenalised) intercept.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Newton and interior-point steps before giving up with a `ConvergenceWarning`.
+    init : HingeResult or tuple (coef, intercept, alpha), optional
+        Where to start; any element may be None.
+
+    Returns
+    -------
+    HingeResult
+        With ``coef``, ``intercept``, ``alpha``, ``objective``, ``dual_objective``, ``gap``, ``n_iter`` and
+        ``converged``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers import hinge_svm
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> result = hinge_svm(X, [-1, -1, 1, 1], C=10.0)
+    >>> result.coef.round(4), round(result.intercept, 4)
+    (array([2.]), -3.0)
+    >>> result.gap <= 1e-6
+    True
+    """
+    check_positive("C", C)
+    batch, start = _one_problem(X, y, [C], regularizer, sample_weight, bool(fit_intercept), init)
+    return _path(batch, Options(tol, max_iter, keep_alpha=True), start)[0]
+
+
+def hinge_svm_path(
+    X,
+    y,
+    Cs,
+    regularizer=None,
+    sample_weight=None,
+    *,
+    fit_intercept=True,
+    tol=1e-6,
+    max_iter=1000,
+    init=None,
+):
+    """Solve the same problem for every C in one compiled call, warm-started from small to large.
+
+    Parameters are those of `hinge_svm`; `Cs` may come in any order and the results keep it.
+
+    Returns
+    -------
+    HingeBatch
+        ``coef`` has shape (len(Cs), d), ``alpha`` shape (len(Cs), n); ``path[k]`` is the `HingeResult` of ``Cs[k]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers import hinge_svm_path
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> path = hinge_svm_path(X, [-1, -1, 1, 1], [0.1, 10.0])
+    >>> path.coef.round(4).ravel()
+    array([0.4, 2. ])
+    """
+    batch, start = _one_problem(X, y, Cs, regularizer, sample_weight, bool(fit_intercept), init)
+    return _path(batch, Options(tol, max_iter, keep_alpha=True), start)
+
+
+def _one_problem(X, y, Cs, regularizer, sample_weight, fit_intercept, init):
+    """The checked batch of one labelling of all rows, and where to start."""
+    X = check_data(X)
+    n, d = X.shape
+    y = check_labels(y, n)
+    weights = check_weights(sample_weight, n, y)
+    B = check_regularizer(regularizer, d)
+    form = Quadratics(None if B is None else B[None])
+    batch = Batch(rows_of(X), y[None], weights, check_Cs(Cs), form, intercept=fit_intercept)
+    return batch, None if init is None else Start(*check_init(init, n, d))
+
+
+def _path(batch, options, start):
+    """All Cs of the one problem, with a warning where one did not converge."""
+    path = solve(batch, options, start).of(0)
+    if not path.converged.all():
+        worst = int(np.argmax(path.gap))
+        warnings.warn(
+            f"hinge_svm stopped at a relative gap of {path.gap[worst]:.2g} (tol={options.tol:g}) after "
+            f"{path.n_iter[worst]} iterations at C={path.Cs[worst]:g}. Increase max_iter, scale the features, or use a "
+            "smaller C.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return path
+
+
+def hinge_svm_batch(
+    X,
+    labels,
+    Cs,
+    *,
+    rows=None,
+    regularizers=None,
+    problems=None,
+    sample_weight=None,
+    fit_intercept=True,
+    tol=1e-6,
+    max_iter=1000,
+    n_jobs=1,
+):
+    """Solve many problems on one matrix in one compiled call: the engine of cross-validation.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+    labels : array-like of shape (n,) or (n, L)
+        One column of -1 and +1 per labelling (pairs of classes, for example); rows labelled 0 take no part.
+    Cs : array-like
+        Every problem is solved for every C, warm-started from small to large.
+    rows : sequence of index arrays, optional
+        Subsets of the rows (the training parts of folds, for example); default: all rows.
+    regularizers : array of shape (R, d) or (R, d, d), optional
+        The matrices B that problems refer to.
+    problems : sequence of (rows index, label index, regularizer index), optional
+        Default: the product of all three, in this order.
+    n_jobs : int, default=1
+        Threads over problems; -1 takes every core.
+
+    Returns
+    -------
+    HingeBatch
+        Arrays with axes (problem, C); the multipliers are not kept.
+    """
+    X = check_data(X)
+    n, d = X.shape
+    labels = np.asarray(labels)
+    if labels.ndim not in (1, 2) or len(labels) != n:
+        raise ValueError(f"labels must have shape ({n},) or ({n}, L) to match X, got {labels.shape}.")
+    columns = labels[:, None] if labels.ndim == 1 else labels
+    labels = np.ascontiguousarray([check_labels(column, n, zero_allowed=True) for column in columns.T])
+    weights = check_weights(sample_weight, n, None)
+    Cs = check_Cs(Cs)
+    form = Quadratics(None if regularizers is None else np.stack([check_regularizer(B, d) for B in regularizers]))
+    subsets = check_rows([np.arange(n)] if rows is None else rows, n)
+    cells = check_problems(problems, (len(subsets), len(labels), len(form)))
+    for r, label in {(r, label) for r, label, _ in cells.tolist()}:
+        part = labels[label, subsets[r][weights[subsets[r]] > 0]]
+        if not ((part > 0).any() and (part < 0).any()):
+            raise ValueError(f"rows[{r}] must contain both classes of labels[:, {label}] with positive weight.")
+    batch = Batch(rows_of(X), labels, weights, Cs, form, tuple(subsets), cells, bool(fit_intercept))
+    return solve(batch, Options(tol, max_iter, n_jobs))
+
+
+__all__ = ["HingeBatch", "hinge_svm", "hinge_svm_batch", "hinge_svm_path"]
