@@ -145,7 +145,7 @@ def main():
             "### IDA sets, linear: ours / the paper's Table 3\n\nOne fit of all rows, standardised, default "
             "parameters, to a gap of 1e-6. The paper states neither machine nor parameters.\n\n" + linear
         )
-    kernel = find_spec("radiusmargin.kernels") and beside_the_paper(
+    kernel = find_spec("radiusmargin.features") and beside_the_paper(
         PAPER_KERNEL, kernel="rbf", n_components=N_COMPONENTS
     )
     if kernel:

@@ -18,8 +18,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from radiusmargin import FSVM, datasets
-from radiusmargin.kernels import KernelMap
-from radiusmargin.kernels.functions import KernelFunction
+from radiusmargin.features import KernelMap
+from radiusmargin.features.functions import KernelFunction
 
 QUICK = "--quick" in sys.argv
 SIZES = (500, 2_000) if QUICK else (500, 2_000, 5_000, 20_000)

@@ -2,7 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from .kernels import KernelMap
+from .features import KernelMap
 from .models import FSVM, MRSVM, MSVM, RMM, SVM, FSVMAlgorithm1, RSVMMuPlus, RSVMPlus, SemiWhitening, SigmaSVM
 from .selection import FSVMCV
 

@@ -1,12 +1,13 @@
-"""Checks of what a solver is called with: a ValueError that names what is wrong, or float64 arrays."""
+"""Checks of what models and solvers are called with: a ValueError that names what is wrong, or float64 arrays."""
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array
 
 
 def check_data(X):
@@ -165,16 +166,52 @@ def _as_float(name, array):
     return array.astype(float, copy=False)
 
 
+def check_sample_weight(sample_weight, n):
+    """Finite non-negative weights, one per row, not all zero; None and a number stand for equal ones."""
+    if sample_weight is None:
+        return np.ones(n)
+    if isinstance(sample_weight, Real):
+        weight = np.full(n, float(sample_weight))
+    else:
+        weight = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", accept_sparse=False
+        )
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},), got {weight.shape}.")
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got a minimum of {weight.min():g}.")
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero for every sample.")
+    return weight
+
+
+def check_choice(name, value, choices):
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def check_number(name, value, low, high=np.inf, *, low_allowed=True, high_allowed=False):
+    """A real number in an interval, or a ValueError that names parameter, value and range."""
+    ok = isinstance(value, Real) and not isinstance(value, bool)
+    ok = ok and (value >= low if low_allowed else value > low) and (value <= high if high_allowed else value < high)
+    if not ok:
+        left, right = "[" if low_allowed else "(", "]" if high_allowed else ")"
+        raise ValueError(f"{name} must be a number in {left}{low:g}, {high:g}{right}, got {value!r}.")
+
+
 __all__ = [
     "ConvergenceWarning",
     "check_Cs",
+    "check_choice",
     "check_count",
     "check_data",
     "check_init",
     "check_labels",
+    "check_number",
     "check_positive",
     "check_problems",
     "check_regularizer",
     "check_rows",
+    "check_sample_weight",
     "check_weights",
 ]

@@ -298,7 +298,7 @@ def test_verbose_says_what_each_problem_took(capsys):
 
 @pytest.mark.parametrize("cls", COMPETITORS)
 def test_kernel(cls):
-    pytest.importorskip("radiusmargin.kernels")
+    pytest.importorskip("radiusmargin.features")
     rings, inner = make_circles(80, noise=0.05, factor=0.5, random_state=0)
     model = cls(kernel="rbf", gamma=1.0, n_components=10).fit(rings, inner)
     assert model.score(rings, inner) > 0.95
@@ -306,7 +306,7 @@ def test_kernel(cls):
 
 
 def test_kernel_svm_is_libsvm():
-    pytest.importorskip("radiusmargin.kernels")
+    pytest.importorskip("radiusmargin.features")
     Z = StandardScaler().fit_transform(X)
     ours = SVM(kernel="rbf", gamma=0.2, tol=1e-8).fit(Z, y)
     libsvm = SVC(kernel="rbf", gamma=0.2, tol=1e-8).fit(Z, y)

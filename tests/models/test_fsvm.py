@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 
 from radiusmargin import FSVM
 from radiusmargin.geometry import scatter_matrix
+from radiusmargin.models.linear import LinearModel
 from radiusmargin.solvers import hinge_svm
 
 
@@ -312,7 +313,7 @@ def test_pickle_and_plain_attributes():
     model = FSVM(eta=0.1).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-    plain = (np.ndarray, float, int, str, type(None), bool, list)
+    plain = (np.ndarray, float, int, str, type(None), bool, list, LinearModel)
     assert all(isinstance(value, plain) for value in vars(model).values())
     assert clone(model).get_params() == model.get_params()
 

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from radiusmargin import FSVM, FSVMCV
 from radiusmargin.geometry import tempered_scatter
 from radiusmargin.geometry.tempered import uncorrelated_scatter
-from radiusmargin.kernels import map as kernel_map
+from radiusmargin.features import map as kernel_map
 from radiusmargin.models.multiclass import Reduction
 from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo, together
 from radiusmargin.selection.family import coordinates, fit_family, regularizer

@@ -7,9 +7,8 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..solvers._validation import check_count
+from .._checks import check_count, check_number
 from ..solvers.algorithm_one import Descent, algorithm_one
-from .base import check_number
 from .competitor import Competitor
 from .metric import MetricTransformerMixin
 from .multiclass import taking_part
@@ -111,17 +110,16 @@ class FSVMAlgorithm1(MetricTransformerMixin, Competitor):
         check_count("n_steps", self.n_steps)
         check_count("n_rounds", self.n_rounds)
 
-    def _solve_column(self, X, column, weight, k):
-        y, weight = taking_part(column, weight)
-        rows = np.flatnonzero(weight)
+    def _solve_problem(self, rows, y, costs):
+        y, costs = taking_part(y, costs)
+        part = np.flatnonzero(costs)
         descent = Descent(float(self.step), float(self.shrink), int(self.n_steps), int(self.n_rounds), bool(self.reset))
         return algorithm_one(
-            X[rows], y[rows], float(self.C), float(self.rho), descent=descent, sample_weight=weight[rows],
+            rows[part], y[part], float(self.C), float(self.rho), descent=descent, sample_weight=costs[part],
             fit_intercept=bool(self.fit_intercept), tol=self.tol,
         )  # fmt: skip
 
-    def _solve(self, X, columns, weight, y):
-        results = super()._solve(X, columns, weight, y)
+    def _describe(self, results, rows, training):
         self.components_ = np.concatenate([r.root for r in results]) / np.sqrt(len(results))
         self.history_ = [dict(entry, column=k) for k, r in enumerate(results) for entry in r.history]
         self.messages_ = [r.message for r in results]

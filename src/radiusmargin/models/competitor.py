@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..features.space import FeatureChoice
 from .base import MarginClassifier, check_common
 from .multiclass import taking_part
 
@@ -34,30 +35,38 @@ class Competitor(MarginClassifier):
     def _check_parameters(self):
         check_common(self)
 
+    def _learn(self, training, listeners):
+        space = FeatureChoice.of(self).explicit(0.0)
+        rows = space.fit(training.X, training.costs)
+        results = []
+        for k, y in enumerate(training.labels):
+            with listeners.problems([y]):
+                results.append(self._solve_problem(rows, y, training.costs))
+            listeners.report(k, results[-1])
+        self._keep(space, training, results)
+        self._describe(results, rows, training)
+
+    def _solve_problem(self, rows, y, costs):
+        """The result for one labelling; rows labelled 0 take no part."""
+        raise NotImplementedError
+
+    def _describe(self, results, rows, training):
+        """Keep what was learnt on the rows beside the separators."""
+
 
 class ConicClassifier(Competitor):
     """A model that one function of `radiusmargin.solvers` solves, one labelling after the other.
 
-    A model names that function and its letters, and says what it keeps of the results (`_learn`).
+    A model names that function and its letters, and says what else it keeps of the results (`_describe`).
     """
 
     _solver: Callable
     _letters: tuple[str, ...] = ()
 
-    def _solve_column(self, X, column, weight, k):
-        y, weight = taking_part(column, weight)
+    def _solve_problem(self, rows, y, costs):
+        y, costs = taking_part(y, costs)
         letters = {name: float(getattr(self, name)) for name in self._letters}
         return self._solver(
-            X, y, float(self.C), **letters, sample_weight=weight, fit_intercept=bool(self.fit_intercept),
+            rows, y, float(self.C), **letters, sample_weight=costs, fit_intercept=bool(self.fit_intercept),
             tol=self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip
-
-    def _solve(self, X, columns, weight, y):
-        self._learn(super()._solve(X, columns, weight, y), X)
-
-    def _learn(self, results, X):
-        """Keep what was learnt on the rows X beside the separators."""
-
-    def _user_rows(self, index):
-        """Rows of the X that was given to `fit`, from those of positive weight, which the solvers see."""
-        return self._kept_rows[index]

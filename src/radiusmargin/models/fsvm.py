@@ -7,20 +7,22 @@ relaxation", eliminated to the form that the mathematics page derives and solved
 from __future__ import annotations
 
 import warnings
-from functools import partial
 
 import numpy as np
 from scipy import sparse
 
-from ..geometry import minimum_enclosing_ball, tempered_scatter
-from ..geometry.tempered import NO_SPREAD, standardised, standardised_range, uncorrelated_scatter
-from ..kernels import KernelMap
+from .._checks import check_choice, check_number
+from ..features.space import FeatureChoice, Raw
+from ..geometry import minimum_enclosing_ball
+from ..geometry.tempered import NO_SPREAD, standardised_range
+from ..problems import Options
 from ..solvers.alternating import solve_alternating
-from ..solvers.hinge import _solve as solve_hinge
 from ..solvers.metric_norm import Constrained, MetricNorm, Penalised
 from ..solvers.projected_gradient import solve_projected_gradient
 from ..solvers.radius_margin import RadiusMarginProblem, solve_exact
-from .base import MarginClassifier, as_dense, check_choice, check_common, check_number, without_columns
+from .base import MarginClassifier, check_common
+from .expansion import expansion_root, learn_expansion
+from .family import Family, hinge_losses
 from .metric import MetricTransformerMixin, metric_root
 
 SOLVERS = {
@@ -165,144 +167,144 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("solver", self.solver, tuple(SOLVERS))
 
-    def _solve(self, X, columns, weight, y):
-        self._warn_if_degenerate(*X.shape)
-        space = self._scatter(X, weight, y)
-        if not space.scale.any() or len(space.eigenvalues) == 0:
-            raise ValueError(NO_SPREAD)
-        if self._is_plain and space.regular:
-            self._solve_plain(X, columns, weight, space)
-        else:
-            self._solve_family(X, columns, weight, space)
-
-    def _scatter(self, X, weight, y):
-        kernel_map = getattr(self, "kernel_map_", None)
-        if self.whitening == 0 and self.scatter == "total" and kernel_map is None:
-            if self._is_plain:
-                return standardised(X, weight)
-            if not self.fit_intercept:
-                return standardised_range(X, weight)
-        return feature_scatter(kernel_map, X, y, weight, self.scatter)
+    def _learn(self, training, listeners):
+        choice = FeatureChoice.of(self)
+        plain = self._is_plain and not self._is_shared(training)
+        if plain and choice.has_kernel and self.whitening == 0 and self.scatter == "total":
+            return self._learn_expansion(choice, training, listeners)
+        space = choice.explicit(self.whitening)
+        rows = space.fit(training.X, training.costs)
+        self._warn_if_degenerate(space, *rows.shape)
+        if plain:
+            return self._learn_plain(space, rows, training, listeners)
+        return self._learn_metric(space, rows, training, listeners)
 
     @property
     def _in_pairs(self):
         return self.multi_class == "ovo" if self.multi_class else self.coupling == "separate"
 
     @property
-    def _is_shared(self):
-        return self.coupling == "shared" and len(self.classes_) > 2
-
-    @property
     def _is_plain(self):
-        return self.rho is None and self.eta == 0 and self.solver == "exact" and not self._is_shared
+        """Whether this is F-SVM itself, one hinge problem for each labelling, unless they share a metric."""
+        return self.rho is None and self.eta == 0 and self.solver == "exact"
 
-    @property
-    def _is_euclidean(self):
-        return self._is_plain and self.whitening == 0 and self.scatter == "total"
+    def _is_shared(self, training):
+        return self.coupling == "shared" and training.reduction.n_classes > 2
 
-    def _warn_if_degenerate(self, n, d):
+    def _warn_if_degenerate(self, space, n, d):
         """With all n - 1 components the whitened Gram matrix is I - 11'/n, whatever the kernel: nothing is learnt."""
-        if self._is_linear or self.eta > 0 or self.whitening < NEARLY_WHITE or d < n - 1:
+        if isinstance(space, Raw) or self.eta > 0 or self.whitening < NEARLY_WHITE or d < n - 1:
             return
         warnings.warn(
             f"FSVM keeps all {d} components of the kernel at whitening={self.whitening:g}: it can only reproduce the labels "
             f"of its {n} training rows. Set n_components to fewer, eta > 0, or less whitening.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
-    # -- the plain F-SVM: one hinge problem per column, in the user's units ---------------------------------------
+    # -- the plain F-SVM: one hinge problem per labelling -----------------------------------------------------------
 
-    def _solve_plain(self, X, columns, weight, space):
-        T = space.matrix(self.whitening)
-        K = len(columns)
-        rows = X
-        if not space.scale.all():  # constant features take no part
-            T, rows = np.where(space.scale > 0, T, 1.0), without_columns(X, space.scale == 0)
-        coef, intercept, alpha = self._start(K, *X.shape, weight) or (None, None, None)
-        theta = coef if coef is None or not self.fit_intercept else np.column_stack([coef, intercept])
-        B = None if T.ndim == 1 and np.all(space.total == T) else T[None] / space.total
-        mapping = getattr(self, "kernel_map_", None)
-        gram = mapping.gram_ if self._may_grow and isinstance(mapping, KernelMap) else None
-        with self._told_of_problems(X, columns):
-            batch = solve_hinge(
-                rows, columns, weight, np.array([float(self.C)]), B=B, gram=gram,
-                problems=np.array([[0, k, 0] for k in range(K)]), start=(theta, alpha),
-                keep_alpha=True, fit_intercept=self.fit_intercept, tol=0.99 * self.tol, max_iter=int(self.max_iter),
-            )  # fmt: skip
-        results = [batch[k, 0] for k in range(K)]
-        for k, result in enumerate(results):
-            self._report(k, result)
-        coef = batch.coef[:, 0]
-        self._multipliers = batch.alpha[:, 0]
-        self._remember(batch.alpha[:, 0])
-        # w'M^+w for every column, whose M has rank one: the enclosing ball is then half the range of the scores.
-        white = space.whitened(coef, self.whitening) / np.sqrt(space.total)
-        lengths = np.linalg.norm(white, axis=1)
-        inverse = np.divide(1.0, lengths, out=np.zeros(K), where=lengths > 0)
-        unit = inverse[:, None] / np.sqrt(K)
+    def _learn_plain(self, space, rows, training, listeners):
+        labels, costs, p = training.labels, training.costs, self.whitening
+        family = Family.on(space, rows, (training.codes, costs), self.scatter, (p,), bool(self.fit_intercept))
+        start = self._start(labels, rows.shape[1], costs)
+        with listeners.problems(labels):
+            fit = family.fit(labels, costs, [float(self.C)], self._options, start and family.start(*start))
+        results = fit.problems()
+        self._keep(space, training, results)
+        self._describe(results, listeners)
+        self._remember(fit.results.alpha)
+        # w'M^+w for every labelling, whose M has rank one: the enclosing ball is then half the range of the scores.
+        scatter, scores = family.scatter, np.asarray(rows @ self.coef_.T)
+        white = scatter.whitened(self.coef_, p) / np.sqrt(scatter.total)
+        unit = self._measure(scores, np.linalg.norm(white, axis=1))
         # The root is unique in standardised units, so that it does not depend on the user's.
-        self.components_ = metric_root(coef * space.scale * unit, white * unit if K > 1 else None) * space.inverse_scale
-        scores = np.asarray(X @ coef.T)
+        root = metric_root(self.coef_ * scatter.scale * unit, white * unit if len(unit) > 1 else None)
+        self.components_ = root * scatter.inverse_scale
+
+    def _measure(self, scores, lengths):
+        """Radius and margins, from the lengths of w; returns what makes rows of w a root of the mean metric."""
+        inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
         self.radius_ = np.ptp(scores, axis=0) / 2 * inverse
         self.margin_ = np.where(lengths > 0, inverse, np.inf)
-        self._set_history(results)
-        self._keep(
-            results,
-            coef,
-            batch.intercept[:, 0],
-            lengths**2 / 2 + self._losses(scores, columns, weight, batch.intercept[:, 0]),
-        )
+        return inverse[:, None] / np.sqrt(len(lengths))
 
-    # -- the rest of the family, in standardised units --------------------------------------------------------------
+    @property
+    def _options(self):
+        return Options(float(self.tol), int(self.max_iter), keep_alpha=bool(self.warm_start))
 
-    def _solve_family(self, X, columns, weight, space):
+    # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
+
+    def _learn_expansion(self, choice, training, listeners):
+        scores, coef = learn_expansion(self, choice, training, listeners)
+        self.__dict__.pop("history_", None)
+        unit = self._measure(scores, np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
+        self.components_ = expansion_root(scores, coef, unit)[:, coef.any(axis=0)]
+
+    # -- the rest of the family: a metric that is found by iteration, in standardised units ---------------------------
+
+    def _learn_metric(self, space, rows, training, listeners):
+        labels, costs = training.labels, training.costs
+        scatter = self._metric_scatter(space, rows, training)
         # Centring conditions the problem, but only an intercept can undo it.
-        centred = bool(self.fit_intercept) and not (sparse.issparse(X) and space.regular)
-        rows = space.project(X, centred=centred)
-        if sparse.issparse(rows):
-            rows = sparse.csr_array(rows)
-        norm = MetricNorm(space.standardised_matrix(self.whitening), float(self.eta))
-        penalty = Constrained(space.total) if self.rho is None else Penalised(float(self.rho))
-        build = partial(
-            RadiusMarginProblem, rows, C=float(self.C), norm=norm, penalty=penalty, weights=weight,
-            fit_intercept=self.fit_intercept, tol=0.99 * self.tol, max_iter=int(self.max_iter),
-        )  # fmt: skip
-        start = self._start(len(columns), *X.shape, weight)
-        if start is not None:
-            start = (*space.lower(*start[:2], centred=centred), start[2])
-        groups = [np.arange(len(columns))] if self._is_shared else np.arange(len(columns))[:, None]
-        problems = [
-            build(Y=columns[group], start=None if start is None else tuple(part[group] for part in start))
-            for group in groups
-        ]
-        results = [self._one_column(problem, problem.Y, weight, k) for k, problem in enumerate(problems)]
-        coef, intercept = space.lift(
+        centred = bool(self.fit_intercept) and not (sparse.issparse(rows) and scatter.regular)
+        norm = MetricNorm(scatter.standardised_matrix(self.whitening), float(self.eta))
+        groups = [np.arange(len(labels))] if self._is_shared(training) else np.arange(len(labels))[:, None]
+        problems = self._metric_problems((rows, scatter, norm, centred), training, groups)
+        results = []
+        for problem in problems:
+            with listeners.problems([problem.Y]):
+                results.append(SOLVERS[self.solver](problem))
+        coef, intercept = scatter.lift(
             np.concatenate([r.coef for r in results]),
             np.concatenate([r.intercept for r in results]),
             centred=centred,
         )
+        returned = scatter.lower(coef, intercept, centred=centred)[0]
+        losses = self.C * hinge_losses(np.asarray(rows @ coef.T) + intercept, labels, costs)
+        results = [
+            problem.returned(result, returned[group].T, losses[group].sum())
+            for result, problem, group in zip(results, problems, groups, strict=True)
+        ]
+        self._keep(space, training, results, (coef, intercept))
+        self._describe(results, listeners)
         self._remember(np.concatenate([r.alpha for r in results]))
         roots = np.concatenate([r.root for r in results]) / np.sqrt(len(results))
         white = None if len(results) == 1 else roots @ norm.root
-        self.components_ = metric_root(roots if space.regular else roots @ space.eigenvectors.T, white)
-        self.components_ *= space.inverse_scale
-        measures = [_radius_and_margins(rows, norm, r) for r in results]
+        root = metric_root(roots if scatter.regular else roots @ scatter.eigenvectors.T, white)
+        self.components_ = root * scatter.inverse_scale
+        measures = [_radius_and_margins(problem.X, norm, r) for problem, r in zip(problems, results, strict=True)]
         self.radius_ = np.concatenate([np.full(len(margins), radius) for radius, margins in measures])
         self.margin_ = np.concatenate([margins for _, margins in measures])
-        self._set_history(results)
-        returned = space.lower(coef, intercept, centred=centred)[0]
-        losses = self._losses(np.asarray(X @ coef.T), columns, weight, intercept)
-        objectives = [
-            result.objective + problem.change(result, returned[group].T, losses[group].sum())
-            for result, problem, group in zip(results, problems, groups, strict=True)
-        ]
-        self._keep(results, coef, intercept, objectives)
 
-    def _solve_column(self, problem, columns, weight, k):
-        return SOLVERS[self.solver](problem)
+    def _metric_scatter(self, space, rows, training):
+        if self.whitening == 0 and self.scatter == "total" and isinstance(space, Raw) and not self.fit_intercept:
+            scatter = standardised_range(rows, training.costs)
+        else:
+            scatter = space.tempered(rows, training.codes, training.costs, self.scatter)
+        if not len(scatter.eigenvalues):
+            raise ValueError(NO_SPREAD)
+        return scatter
 
-    def _set_history(self, results):
+    def _metric_problems(self, geometry, training, groups):
+        rows, scatter, norm, centred = geometry
+        penalty = Constrained(scatter.total) if self.rho is None else Penalised(float(self.rho))
+        start = self._start(training.labels, rows.shape[1], training.costs)
+        if start is not None:
+            start = (*scatter.lower(*start[:2], centred=centred), start[2])
+        X = scatter.project(rows, centred=centred)
+        return [
+            RadiusMarginProblem(
+                sparse.csr_array(X) if sparse.issparse(X) else X, training.labels[group], float(self.C), norm, penalty,
+                training.costs, bool(self.fit_intercept), self._options,
+                None if start is None else tuple(part[group] for part in start),
+            )
+            for group in groups
+        ]  # fmt: skip
+
+    def _describe(self, results, listeners):
+        for k, result in enumerate(results):
+            listeners.report(k, result)
         self.__dict__.pop("history_", None)
         if self.verbose or self.solver != "exact":
             self.history_ = [dict(entry, column=k) for k, r in enumerate(results) for entry in r.history]
@@ -312,14 +314,14 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _remember(self, alpha):
         self.__dict__.pop("_alpha", None)
         if self.warm_start:
-            self._alpha = alpha / self.C
+            self._alpha = alpha.reshape(len(alpha), -1) / self.C
 
-    def _start(self, K, n, d, weight):
+    def _start(self, labels, d, weight):
         """(coef, intercept, alpha) of the previous fit where it fits this one's shapes and learnt something."""
         if not self.warm_start or self.solver != "exact":
             return None
         coef, alpha = getattr(self, "coef_", np.empty(0)), getattr(self, "_alpha", np.empty(0))
-        if coef.shape != (K, d) or alpha.shape != (K, n) or not coef.any(axis=1).all():
+        if coef.shape != (len(labels), d) or alpha.shape != labels.shape or not coef.any(axis=1).all():
             return None
         # Multipliers at their bound stay there when C changes; where weights have shrunk, so do all.
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -327,18 +329,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         return coef.copy(), self.intercept_.copy(), alpha * (self.C / excess)
 
 
-def feature_scatter(kernel_map, X, y, weight, kind):
-    """Scatter of the data (without a map), or of features, which keep their units; that of kernel components is known."""
-    if kind == "total" and isinstance(kernel_map, KernelMap):
-        values, d = kernel_map.eigenvalues_, X.shape[1]
-        # Without them the basis is any, and the whitening zero: the power 0 of every scatter is the identity.
-        return uncorrelated_scatter(np.ones(d) if values is None else values[:d], weight.sum())
-    return tempered_scatter(X, y, sample_weight=weight, kind=kind, standardise=kernel_map is None)
-
-
 def _radius_and_margins(rows, norm, result):
     """Radius of the data and margins of the separators in the metric M = A'A: ``1 / |v|`` for ``A'v = w``."""
     # Solved where T is the identity: A is large where the data are thin.
     v = np.linalg.lstsq((result.root @ norm.root).T, norm.root @ result.coef.T, rcond=None)[0]
     with np.errstate(divide="ignore"):
-        return minimum_enclosing_ball(as_dense(rows) @ result.root.T).radius, 1.0 / np.linalg.norm(v, axis=0)
+        return minimum_enclosing_ball(np.asarray(rows @ result.root.T)).radius, 1.0 / np.linalg.norm(v, axis=0)

@@ -16,8 +16,8 @@ class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def transform(self, X):
         """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
-        features = self._features(X)
-        return np.asarray(features @ self.components_.T)
+        X = self._validated(X)
+        return self._model.space.scores(X, self.components_)
 
     def get_mahalanobis_matrix(self):
         """The learned metric M = L'L."""

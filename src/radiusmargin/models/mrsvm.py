@@ -57,7 +57,7 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
 
     _solver = staticmethod(mrsvm)
 
-    def _learn(self, results, X):
+    def _describe(self, results, rows, training):
         self.mu_ = np.array([result.mu for result in results])
         self.radius_bound_ = np.sqrt([result.radius_bound for result in results])
         self.components_ = np.diag(np.sqrt(self.mu_.mean(axis=0)))

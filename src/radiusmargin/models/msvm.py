@@ -62,9 +62,9 @@ class MSVM(MetricTransformerMixin, ConicClassifier):
 
     _solver = staticmethod(msvm)
 
-    def _learn(self, results, X):
+    def _describe(self, results, rows, training):
         self.bound_ = np.array([result.bound for result in results])
-        self.bound_active_ = [self._user_rows(result.bound_active) for result in results]
+        self.bound_active_ = [training.kept[result.bound_active] for result in results]
         maps = np.array([r.coef / r.bound if r.bound > 0 else np.zeros_like(r.coef) for r in results])
         maps /= np.sqrt(len(maps))
-        self.components_ = metric_root(maps, maps @ (X - X.mean(axis=0)).T)
+        self.components_ = metric_root(maps, maps @ (rows - rows.mean(axis=0)).T)

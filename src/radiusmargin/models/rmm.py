@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from .._checks import check_number
 from ..solvers.relative_margin import rmm
-from .base import check_number
 from .competitor import ConicClassifier
 
 
@@ -64,5 +64,5 @@ class RMM(ConicClassifier):
         super()._check_parameters()
         check_number("B", self.B, 1, high_allowed=True)
 
-    def _learn(self, results, X):
-        self.bound_active_ = [self._user_rows(result.bound_active) for result in results]
+    def _describe(self, results, rows, training):
+        self.bound_active_ = [training.kept[result.bound_active] for result in results]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._checks import check_number
 from ..solvers.pairwise_radius import rsvm_mu_plus, rsvm_plus
-from .base import check_number
 from .competitor import ConicClassifier
 from .metric import MetricTransformerMixin
 
@@ -30,8 +30,8 @@ class _RSVM(MetricTransformerMixin, ConicClassifier):
         super()._check_parameters()
         check_number("lam", self.lam, 0)
 
-    def _learn(self, results, X):
-        self.active_pairs_ = [self._user_rows(result.active_pairs) for result in results]
+    def _describe(self, results, rows, training):
+        self.active_pairs_ = [training.kept[result.active_pairs] for result in results]
         self.diameter_ = np.sqrt([2 * result.radius for result in results])
 
 
@@ -81,8 +81,8 @@ class RSVMPlus(_RSVM):
 
     _solver = staticmethod(rsvm_plus)
 
-    def _learn(self, results, X):
-        super()._learn(results, X)
+    def _describe(self, results, rows, training):
+        super()._describe(results, rows, training)
         self.metric_ = np.array([result.metric for result in results])
         self.components_ = np.diag(np.sqrt(self.metric_.mean(axis=0)))
 
@@ -133,7 +133,7 @@ class RSVMMuPlus(_RSVM):
 
     _solver = staticmethod(rsvm_mu_plus)
 
-    def _learn(self, results, X):
-        super()._learn(results, X)
+    def _describe(self, results, rows, training):
+        super()._describe(results, rows, training)
         self.mu_ = np.array([result.mu for result in results])
         self.components_ = np.diag(np.sqrt(self.mu_.mean(axis=0)))

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._checks import check_sample_weight
 from ..geometry import tempered_scatter
-from .base import check_weights
 
 
 class SemiWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -47,9 +47,7 @@ class SemiWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def fit(self, X, y=None, sample_weight=None):
         """Learn the map from the scatter of X; y is ignored."""
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        weight = check_weights(sample_weight, len(X))
-        if not weight.any():
-            raise ValueError("sample_weight must not be zero for every sample.")
+        weight = check_sample_weight(sample_weight, len(X))
         space = tempered_scatter(X, sample_weight=weight, standardise=self.standardise)
         roots = space.eigenvectors * space.eigenvalues**-0.25
         L = roots @ space.eigenvectors.T if len(space.eigenvalues) == X.shape[1] else roots.T

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._checks import check_number
+from ..features.space import FeatureChoice
 from ..geometry import TemperedScatter, scatter_matrix, tempered_scatter
-from .base import check_number
+from ..problems import Quadratics
+from .family import hinge_losses
 from .metric import MetricTransformerMixin, metric_root
 from .svm import SVM
 
@@ -60,8 +63,6 @@ class SigmaSVM(MetricTransformerMixin, SVM):
     True
     """
 
-    _is_euclidean = False
-
     def __init__(
         self, C=1.0, D=0.5, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
         fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
@@ -77,15 +78,19 @@ class SigmaSVM(MetricTransformerMixin, SVM):
         super()._check_parameters()
         check_number("D", self.D, 0, 1, high_allowed=True)
 
-    def _solve(self, X, columns, weight, y):
-        space = _Space.of(X, weight, float(self.D), bool(self.fit_intercept))
-        results = [self._one_column(space, column, weight, k) for k, column in enumerate(columns)]
+    def _learn(self, training, listeners):
+        features = FeatureChoice.of(self).explicit(0.0)
+        rows = features.fit(training.X, training.costs)
+        space = _Space.of(rows, training.costs, float(self.D), bool(self.fit_intercept))
+        results = self._solve_hinge(space.rows, training, listeners, Quadratics(space.T[None]))
         coef, intercept = space.lift(np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
+        if space.reduced is not None:  # what is certified is what is returned, rounded in the user's units
+            spread = space.reduced.whitened(coef, 1.0)
+            losses = hinge_losses(np.asarray(rows @ coef.T) + intercept, training.labels, training.costs)
+            values = np.einsum("kd,kd->k", spread, spread) / space.reduced.total / 2 + self.C * losses
+            results = [replace(r, objective=float(value)) for r, value in zip(results, values, strict=True)]
+        self._keep(features, training, results, (coef, intercept))
         self.components_ = space.root()
-        self._keep(results, coef, intercept)
-
-    def _solve_column(self, space, y, weight, k):
-        return self._solve_hinge(space.rows, y, weight, space.T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ..solvers.hinge import quiet_path
+import numpy as np
+
+from ..features.space import FeatureChoice
+from ..problems import IDENTITY, Batch, Options, rows_of
+from ..solvers import solve
 from .competitor import Competitor
-from .multiclass import taking_part
+from .expansion import learn_expansion
 
 
 class SVM(Competitor):
@@ -42,19 +46,26 @@ class SVM(Competitor):
     """
 
     _accepts_sparse = True
-    _is_euclidean = True
 
-    def _solve(self, X, columns, weight, y):
-        results = super()._solve(X, columns, weight, y)
-        self._multipliers = [result.alpha for result in results]
+    def _learn(self, training, listeners):
+        choice = FeatureChoice.of(self)
+        if choice.has_kernel:
+            learn_expansion(self, choice, training, listeners)
+            return
+        space = choice.explicit(0.0)
+        rows = space.fit(training.X, training.costs)
+        results = self._solve_hinge(rows, training, listeners)
+        self._keep(space, training, results)
+
+    def _solve_hinge(self, rows, training, listeners, regularizers=IDENTITY):
+        """One result per labelling, of one batch."""
+        batch = Batch(
+            rows_of(rows), training.labels, training.costs, np.array([float(self.C)]), regularizers,
+            intercept=bool(self.fit_intercept),
+        )  # fmt: skip
+        with listeners.problems(training.labels):
+            found = solve(batch, Options(float(self.tol), int(self.max_iter)))
+        results = [found[k, 0] for k in range(len(found))]
+        for k, result in enumerate(results):
+            listeners.report(k, result)
         return results
-
-    def _solve_column(self, X, y, weight, k):
-        return self._solve_hinge(X, y, weight)
-
-    def _solve_hinge(self, X, column, weight, regularizer=None):
-        y, weight = taking_part(column, weight)
-        return quiet_path(
-            X, y, [float(self.C)], regularizer, weight, fit_intercept=bool(self.fit_intercept), tol=self.tol,
-            max_iter=int(self.max_iter),
-        )[0]  # fmt: skip

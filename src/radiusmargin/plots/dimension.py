@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels import kernel_dimension_path
+from ..features import kernel_dimension_path
 from ._matplotlib import pyplot
 
 
@@ -25,7 +25,7 @@ class DimensionPathDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.kernels import DimensionPath
+    >>> from radiusmargin.features import DimensionPath
     >>> path = DimensionPath(np.array([1, 10]), ("FSVM",), np.array([[[0.7, 0.8], [0.9, 0.9]]]))
     >>> DimensionPathDisplay(path).path.best
     {'FSVM': 10}

@@ -26,7 +26,7 @@ class MarginDisplay:
         w, b = estimator.coef_[column], estimator.intercept_[column]
         L = estimator.components_
         v = np.linalg.lstsq(L.T, w, rcond=None)[0]
-        labels = estimator._reduction.columns(np.searchsorted(estimator.classes_, y))[column]
+        labels = estimator._model.reduction.columns(np.searchsorted(estimator.classes_, y))[column]
         views = {"before": _view(X, w, b, labels), "after": _view(X @ L.T, v, b, labels)}
         return cls(views).plot(axes)
 

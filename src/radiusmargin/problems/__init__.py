@@ -1,11 +1,12 @@
 """What is minimised, in arrays: rows, labels, regularisers, and what comes back."""
 
 from .batch import Batch, Options, Start
-from .regularizers import Quadratics
+from .regularizers import IDENTITY, Quadratics
 from .result import HingeResult, Result, Results, relative_gap
 from .rows import Dense, InnerProducts, Rows, Sparse, rows_of
 
 __all__ = [
+    "IDENTITY",
     "Batch",
     "Dense",
     "HingeResult",

@@ -2,8 +2,8 @@
 refitting.
 """
 
-from .criteria import radius_margin_bound, span_loo
 from .cv import FSVMCV
 from .path import FSVMPath, fsvm_path
+from .ways.one_fit import radius_margin_bound, span_loo
 
 __all__ = ["FSVMCV", "FSVMPath", "fsvm_path", "radius_margin_bound", "span_loo"]

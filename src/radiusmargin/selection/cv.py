@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from itertools import product
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,18 +11,22 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from .._checks import ConvergenceWarning, check_choice, check_count, check_number
 from .._compat import with_callbacks
-from ..kernels import KernelMap, LeadingFeatures
-from ..models.base import MarginClassifier, check_choice, check_number, linear_scores
+from ..features.space import FeatureChoice
+from ..models.base import MarginClassifier
 from ..models.fsvm import FSVM
-from ..solvers._validation import check_count
-from ..solvers.result import relative_gap
-from .evaluation import Evaluation
-from .family import blocks
-from .features import check_grid, feature_sets, listed
+from ..problems import relative_gap
+from .average import Averaging
+from .data import SearchData
+from .evaluation import evaluate
+from .plan import check_grid, groups_of, listed
+from .progress import Progress
+from .scores import Scores
+from .ways import Fitting
 
 FITTED = (
-    "_parts", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
+    "_model", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
     "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
 )  # fmt: skip
 
@@ -72,7 +75,8 @@ class FSVMCV(MarginClassifier):
     tol : float, default=1e-6
         Relative gap of the final fit.
     cv_tol : float, default=1e-3
-        Relative gap of the fits that are only scored.
+        Relative gap of the fits that are only scored. Those near the best are solved again, to 1e-7, so that what is chosen
+        does not depend on it; scores far from the best may.
     verbose : int, default=0
         1 shows progress on standard error.
 
@@ -153,21 +157,22 @@ class FSVMCV(MarginClassifier):
         for name in FITTED:
             self.__dict__.pop(name, None)
         self._check_parameters()
-        X, codes, weight = self._check_training_data(X, y, sample_weight)
-        splits = self._splits(codes, self.__dict__.pop("_kept_rows"), sample_weight, groups)
-        evaluation = Evaluation(self, X, codes, weight, splits)
-        scores = evaluation.scores
+        training, choice = self._check_training(X, y, sample_weight), FeatureChoice.of(self)
+        splits = self._splits(training, sample_weight, groups)
+        data = SearchData(training, splits, self.classes_, self.class_weight, self.scoring, choice.is_precomputed)
+        fitting = Fitting(int(self.max_iter), self.n_jobs, bool(self.fit_intercept))
+        scores = Scores(len(splits), Progress(self))
         with scores.progress.whole():
             try:
-                evaluation.run()
+                evaluate(self, choice, data, fitting, scores)
             except KeyboardInterrupt:
                 self._report_interrupted(scores)
                 raise
-            best = self._report(scores)
+            best = self._report(scores, choice)
             if self.refit:
                 start = time.perf_counter()
                 with scores.progress.task("refit"):
-                    self._refit(X, codes, weight, scores, best)
+                    self._refit(data, choice, fitting, scores, best)
                 self.refit_time_ = time.perf_counter() - start
         if self.refit:
             self._warn_unless_converged()
@@ -176,15 +181,15 @@ class FSVMCV(MarginClassifier):
     def _report_interrupted(self, scores):
         scores.drop_unfinished()
         if scores.table and scores.finished().any():
-            self._report(scores)
+            self._report(scores, FeatureChoice.of(self))
             warnings.warn(
                 f"interrupted: cv_results_ holds {len(scores.table)} members on {int(scores.finished().sum())} of "
                 f"{scores.n_splits} splits",
                 stacklevel=3,
             )
 
-    def _report(self, scores):
-        searched = ("C", "whitening", "scatter", "eta", *(() if self._is_linear else ("gamma", "n_components")))
+    def _report(self, scores, choice):
+        searched = ("C", "whitening", "scatter", "eta", *(() if choice.is_linear else ("gamma", "n_components")))
         self.cv_results_ = scores.results(searched)
         self.Cs_ = np.unique([m.C for m in scores.table])
         done = scores.finished()
@@ -197,96 +202,52 @@ class FSVMCV(MarginClassifier):
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
-    def _refit(self, X, codes, weight, scores, best):
+    def _learn(self, training, listeners):
+        raise NotImplementedError("FSVMCV fits by itself: it scores members before it learns")
+
+    def _refit(self, data, choice, fitting, scores, best):
         if self.combine == "best":
-            self._refit_best(X, codes, weight, best)
-        else:
-            weight = weight * self._class_factors(codes, weight)[codes]
-            self._refit_average(X, codes, weight, scores.near_best(self.band))
-
-    def _refit_best(self, X, codes, weight, member):
-        model = self._member_estimator(member)
-        for name in ("classes_", "_pairwise", "n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
-        model._fit_checked(X, codes, weight)
-        self.best_estimator_, self.members_ = model, [self.best_params_]
-        self._parts = [(getattr(model, "kernel_map_", None), model.coef_, model.intercept_)]
-        for name in ("objective_", "dual_objective_", "dual_gap_", "n_iter_"):
-            setattr(self, name, getattr(model, name))
-        self._expose()
-
-    def _refit_average(self, X, codes, weight, members):
-        columns = self._reduction.columns(codes)
-        self._parts, totals = [], np.zeros(3)
-        for shared in feature_sets(self):
-            fitted = None
-            for (n_components, powers), scatter, eta in product(shared.parts, listed(self.scatter), listed(self.eta)):
-                key = (scatter, shared.gamma, n_components, eta)
-                group = [m for m in members if (m.scatter, m.gamma, m.n_components, m.eta) == key]
-                group = [m for m in group if m.whitening in powers and shared.serves(scatter, eta)]
-                if not group:
-                    continue
-                fitted = fitted or shared.fit(self, X, weight, powers[0])
-                part = fitted.part(n_components, powers)
-                refit = self._refit_smoothed if eta > 0 else self._refit_group
-                for features, coef, intercept, values in refit(part, columns, codes, group, shared):
-                    self._add_part(features, coef, intercept, len(members))
-                    totals += values
+            return self._refit_best(data.training, choice, best)
+        members = scores.near_best(self.band)
+        found = Averaging(data.training, choice, fitting, self.tol).of(members, groups_of(self, choice))
+        self._model = found.model
         self.members_ = [m.params(self.best_params_) for m in members]
-        self.objective_, self.n_iter_ = float(totals[0]), max(1, int(totals[2]))
-        self.dual_objective_ = min(float(totals[1]), self.objective_)
+        self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
+        self.dual_objective_ = min(found.dual_objective, self.objective_)
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
-        self._expose()
+        if choice.is_linear:
+            (part,) = found.model.parts
+            self.coef_, self.intercept_ = part.coef, part.intercept
 
-    def _add_part(self, features, coef, intercept, n_members):
-        """Separators of some members, each divided by the size of its scores, as one of the sum."""
-        (M, K, d), sizes = coef.shape, np.empty(len(coef))
-        for block in blocks(M, K * len(features.weight)):
-            decision = np.asarray(features.rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
-            squares = features.weight @ decision**2 / features.weight.sum()
-            sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1)).clip(1e-300) * n_members
-        coef, intercept = np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)
-        if isinstance(features.mapping, KernelMap):
-            # It makes all its columns, also for members that use the leading ones.
-            coef = np.pad(coef, ((0, 0), (0, features.mapping.n_components_ - coef.shape[1])))
-        self._parts.append((features.mapping, coef, intercept))
-
-    def _refit_group(self, features, columns, codes, group, shared):
-        """Members that share features and scatter, one compiled call per exponent."""
-        space = features.scatter(codes, group[0].scatter)
-        for p in sorted({m.whitening for m in group}):
-            parts = features.fit_family(
-                columns, space, [p], np.array([m.C for m in group if m.whitening == p]), euclidean=shared.euclidean,
-                tol=self.tol, fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), n_jobs=self.n_jobs,
-            )  # fmt: skip
-            for found, _, fit in parts:
-                batch = fit.batch
-                totals = np.array([batch.objective.sum(), batch.dual_objective.sum(), batch.n_iter.sum()])
-                yield found, fit.coef[0], fit.intercept[0], totals
-
-    def _refit_smoothed(self, features, columns, codes, group, shared):
-        models = [self._plain_estimator(m).fit(features.rows, codes, sample_weight=features.weight) for m in group]
-        totals = np.array([[m.objective_, m.dual_objective_, m.n_iter_] for m in models]).sum(axis=0)
-        yield features, np.stack([m.coef_ for m in models]), np.stack([m.intercept_ for m in models]), totals
-
-    def _expose(self):
-        if self._is_linear:
-            self.coef_ = sum(part[1] for part in self._parts)
-            self.intercept_ = sum(part[2] for part in self._parts)
+    def _refit_best(self, training, choice, member):
+        model = FSVM(C=member.C, whitening=member.whitening, eta=member.eta, scatter=member.scatter).set_params(
+            multi_class=self.multi_class, fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), tol=self.tol,
+            class_weight=self.class_weight, kernel=self.kernel, degree=self.degree, coef0=self.coef0,
+        )  # fmt: skip
+        if not choice.is_linear:
+            model.set_params(gamma=member.gamma, n_components=member.n_components, random_state=self.random_state)
+        y = self.classes_[training.codes]
+        X = training.X
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # this estimator has one of its own
+            model.fit(X, y, sample_weight=training.weight)
+        self.best_estimator_, self.members_, self._model = model, [self.best_params_], model._model
+        for name in ("coef_", "intercept_", "objective_", "dual_objective_", "dual_gap_", "n_iter_"):
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
 
     # -- prediction -------------------------------------------------------------------------------------------------
 
     def decision_function(self, X):
         """Scores of the chosen member or of the average."""
-        if hasattr(self, "cv_results_") and not hasattr(self, "_parts"):
+        if hasattr(self, "cv_results_") and not hasattr(self, "_model"):
             raise NotFittedError(
                 "This FSVMCV has scores, but no model to predict with: refit=False, or its fit was interrupted."
             )
-        check_is_fitted(self, "_parts")
-        X = super()._features(X)
-        scores = sum(linear_scores(kernel_map, X, coef) + b for kernel_map, coef, b in self._parts)
-        return self._class_scores(scores)
+        check_is_fitted(self, "_model")
+        return super().decision_function(X)
 
     # -- pieces -----------------------------------------------------------------------------------------------------
 
@@ -319,8 +280,9 @@ class FSVMCV(MarginClassifier):
         if self.criterion != "cv" and any(eta > 0 for eta in listed(self.eta)):
             raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
 
-    def _splits(self, codes, kept, sample_weight, groups):
-        """(train, test) numbers among the `kept` rows, those of positive weight."""
+    def _splits(self, training, sample_weight, groups):
+        """(train, test) numbers among the rows of positive weight."""
+        codes, kept = training.codes, training.kept
         if self.criterion != "cv":
             return [(np.arange(len(codes)), np.arange(len(codes)))]
         if isinstance(self.cv, Integral):
@@ -347,19 +309,3 @@ class FSVMCV(MarginClassifier):
                 raise ValueError(f"cv: split {i} has no training rows of class {missing}; use a stratified splitter.")
             splits.append((train, test))
         return splits
-
-    def _member_estimator(self, m):
-        return self._estimator(
-            m, kernel=self.kernel, gamma="scale" if m.gamma is None else m.gamma, degree=self.degree, coef0=self.coef0,
-            n_components=m.n_components, class_weight=self.class_weight, tol=self.tol, random_state=self.random_state,
-        )  # fmt: skip
-
-    def _plain_estimator(self, m, tol=None):
-        """The member on features that are there already; those of a kernel map keep their units."""
-        return self._estimator(m, kernel="linear" if self._is_linear else LeadingFeatures(), tol=tol or self.tol)
-
-    def _estimator(self, m, **options):
-        return FSVM(
-            C=m.C, whitening=m.whitening, eta=m.eta, scatter=m.scatter, multi_class=self.multi_class,
-            fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), **options,
-        )  # fmt: skip

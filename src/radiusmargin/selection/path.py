@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_X_y
 
-from ..geometry import tempered_scatter
-from ..models.base import check_choice, check_number, check_weights
+from .._checks import check_choice, check_number, check_sample_weight
+from ..features.space import Raw
+from ..models.family import Family
 from ..models.multiclass import Reduction
-from .family import fit_family
+from ..problems import Options, relative_gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,7 @@ def fsvm_path(
     Cs = check_array(np.atleast_1d(Cs), ensure_2d=False, dtype=np.float64, input_name="Cs")
     if (Cs <= 0).any():
         raise ValueError(f"Cs must be positive, got {Cs.min():g}.")
-    weights = check_weights(sample_weight, X.shape[0])
+    weights = check_sample_weight(sample_weight, X.shape[0])
     check_classification_targets(y)
     kept = np.flatnonzero(weights)
     X, y, weights = X[kept], y[kept], weights[kept]
@@ -86,21 +87,17 @@ def fsvm_path(
     if len(classes) < 2:
         raise ValueError(f"y must contain at least 2 classes, found only {classes.tolist()}.")
     reduction = Reduction(len(classes), multi_class == "ovo")
-    columns = reduction.columns(codes)
-    space = tempered_scatter(X, codes, sample_weight=weights, kind=scatter)
-    fit = fit_family(
-        X, columns, weights, space, [whitening], Cs, tol=tol, fit_intercept=fit_intercept, max_iter=max_iter,
-        n_jobs=n_jobs, keep_alpha=True,
-    )  # fmt: skip
-    bounds = Cs[None, :, None] * weights
+    family = Family.on(Raw(), X, (codes, weights), scatter, (float(whitening),), bool(fit_intercept))
+    options = Options(tol, max_iter, n_jobs, keep_alpha=True)
+    fit = family.fit(reduction.columns(codes), weights, Cs, options)
     return FSVMPath(
         Cs=Cs,
         classes=classes,
         problems=reduction.names(classes),
         coef=fit.coef[0],
         intercept=fit.intercept[0],
-        objective=fit.batch.objective.T,
-        dual_objective=fit.batch.dual_objective.T,
-        gap=fit.batch.gap.T,
-        n_support=(fit.batch.alpha > 1e-8 * bounds).sum(axis=2).T,
+        objective=fit.objective[0],
+        dual_objective=fit.dual_objective[0],
+        gap=relative_gap(fit.objective[0], fit.dual_objective[0]),
+        n_support=(fit.results.alpha > 1e-8 * Cs[None, :, None] * weights).sum(axis=2).T,
     )

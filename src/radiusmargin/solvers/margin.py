@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..problems import Result
 from .conic import ConicProgram
-from .result import Result
 
 SMALLEST = 1e-100  # size of a feature below which squares of it, and of products with it, underflow
 

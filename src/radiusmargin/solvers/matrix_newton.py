@@ -14,10 +14,10 @@ from itertools import count
 import numpy as np
 from scipy import linalg, sparse
 
+from ..problems import relative_gap
 from ._line_search import minimise_along
 from .hinge import _backend as backend
 from .metric_norm import Constrained
-from .result import relative_gap
 
 FIRST_PENALTY, FIRST_SIGMA = 3.0, 100.0
 GROWTH = 1.5

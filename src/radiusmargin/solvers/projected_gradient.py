@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..problems import Quadratics
 from .metric_norm import Constrained
 from .radius_margin import State
 
@@ -32,10 +33,10 @@ def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
     # In whitened coordinates N = T^{1/2} M T^{1/2}; the semi-whitening start M ~ T^{-1/2} becomes T^{1/2}.
     N = _scaled(norm.root.copy(), penalty, problem)
     previous = np.inf
-    start = (None, None)
+    start = None
     for round_ in range(min(max_rounds, problem.max_iter)):
         B = norm.root @ np.linalg.inv(N) @ norm.root
-        state.take(columns, problem.hinge(columns, (B + B.T) / 2, None, start, 0.1 * problem.tol))
+        state.take(columns, problem.hinge(columns, Quadratics((B + B.T)[None] / 2), start, 0.1 * problem.tol))
         start = state.start(columns)
         N, value = _descend(N, norm.root @ state.W, norm.eta * norm.T, penalty, problem)
         objective = value + problem.losses(state.W, state.b).sum()

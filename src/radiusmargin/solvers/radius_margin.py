@@ -8,16 +8,16 @@ other problems of one column are a few such SVMs (`proximal_newton`), several co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from .hinge import _solve
+from ..problems import Batch, Options, Quadratics, Result, Start, relative_gap, rows_of
+from .hinge import solve
 from .matrix_newton import solve_matrix_newton
 from .metric_norm import Constrained, MetricNorm, Penalised
 from .proximal_newton import solve_proximal_newton
-from .result import Result, relative_gap
 
 ROUGH = 1e-3
 
@@ -46,8 +46,8 @@ class RadiusMarginProblem:
 
     A row labelled 0 takes no part in that column.
 
-    `penalty` is the form (constrained or penalised), `norm` the function N. X may be sparse. `start` is a solution to
-    begin from, as (coef, intercept, alpha).
+    `penalty` is the form (constrained or penalised), `norm` the function N. X may be sparse. `options` say how well to
+    solve, `start` is a solution to begin from, as (coef, intercept, alpha).
     """
 
     X: np.ndarray
@@ -57,9 +57,16 @@ class RadiusMarginProblem:
     penalty: Constrained | Penalised
     weights: np.ndarray
     fit_intercept: bool = True
-    tol: float = 1e-6
-    max_iter: int = 1000
+    options: Options = field(default_factory=Options)
     start: tuple | None = None
+
+    @property
+    def tol(self):
+        return self.options.tol
+
+    @property
+    def max_iter(self):
+        return self.options.max_iter
 
     @property
     def n_columns(self):
@@ -83,10 +90,10 @@ class RadiusMarginProblem:
     def objective(self, W, b):
         return self.penalty.value(self.norm.value(W)) + self.losses(W, b).sum()
 
-    def change(self, result, W, loss):
-        """What the objective of a result gains where it is returned as W, rounded in other units, with this loss."""
+    def returned(self, result, W, loss):
+        """The result with the objective that it has as W, rounded in other units, where its loss is this."""
         before = self.penalty.value(self.norm.value(result.coef.T)) + self.losses(result.coef.T, result.intercept).sum()
-        return self.penalty.value(self.norm.value(W)) + loss - before
+        return replace(result, objective=result.objective + self.penalty.value(self.norm.value(W)) + loss - before)
 
     def zero(self):
         """(objective, W, b) of W = 0, with the intercept of the heavier class."""
@@ -111,13 +118,13 @@ class RadiusMarginProblem:
         factors = [np.where(total > 0, least / np.where(total > 0, total, 1.0), 0.0)[:, None] for total in (up, down)]
         return alpha * np.where(self.Y > 0, *factors)
 
-    def hinge(self, columns, B, linear, start, tol):
+    def hinge(self, columns, regularizers, start, tol):
         """Solve the hinge problems of some columns for one regulariser, warm-started."""
-        return _solve(
-            self.X, np.ascontiguousarray(self.Y[columns]), self.weights, np.array([self.C]), B=B[None], linear=linear,
-            problems=np.array([[0, j, 0] for j in range(len(columns))]), start=start,
-            keep_alpha=True, fit_intercept=self.fit_intercept, tol=tol, max_iter=self.max_iter,
-        )  # fmt: skip
+        labels = np.ascontiguousarray(self.Y[columns])
+        batch = Batch(
+            rows_of(self.X), labels, self.weights, np.array([self.C]), regularizers, intercept=bool(self.fit_intercept)
+        )
+        return solve(batch, Options(tol, self.max_iter, keep_alpha=True), start)
 
 
 @dataclass(eq=False)
@@ -135,8 +142,7 @@ class State:
     history: list = field(default_factory=list)
 
     def start(self, columns):
-        theta = np.column_stack([self.W.T, self.b]) if self.problem.fit_intercept else self.W.T
-        return np.ascontiguousarray(theta[columns]), np.ascontiguousarray(self.alpha[columns])
+        return Start(self.W.T[columns], self.b[columns], np.ascontiguousarray(self.alpha[columns]))
 
     def take(self, columns, batch):
         self.W[:, columns], self.b[columns] = batch.coef[:, 0].T, batch.intercept[:, 0]
@@ -187,7 +193,7 @@ def initial_state(problem):
     """The separators of every column in the whitened metric, which solve the plain problem, or the start it has."""
     K, n = problem.Y.shape
     state = State(problem, np.zeros((problem.X.shape[1], K)), np.zeros(K), np.zeros((K, n)))
-    columns, start = np.arange(K), (None, None)
+    columns, start = np.arange(K), None
     if problem.start is not None:
         coef, intercept, alpha = problem.start
         state.W, state.alpha = coef.T.copy(), problem.feasible(alpha)  # labels may be others than it was found for
@@ -197,7 +203,7 @@ def initial_state(problem):
         start = state.start(columns)
     kappa = problem.penalty.kappa if isinstance(problem.penalty, Constrained) else problem.weights.sum()
     tol = max(0.1 * problem.tol, 1e-10) if K == 1 else ROUGH  # only the start of matrix Newton steps
-    state.take(columns, problem.hinge(columns, problem.norm.T / kappa, None, start, tol))
+    state.take(columns, problem.hinge(columns, Quadratics(problem.norm.T[None] / kappa), start, tol))
     return state
 
 

@@ -9,10 +9,10 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from radiusmargin.kernels import KernelMap, functions
-from radiusmargin.kernels.engines import pivoted_cholesky
-from radiusmargin.kernels.functions import KernelFunction
-from radiusmargin.kernels.source import FunctionSource
+from radiusmargin.features import KernelMap, functions
+from radiusmargin.features.engines import pivoted_cholesky
+from radiusmargin.features.functions import KernelFunction
+from radiusmargin.features.source import FunctionSource
 
 PARAMETERS = {
     "linear": {},

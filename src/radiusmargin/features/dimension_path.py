@@ -175,7 +175,7 @@ def _features(mapping, X, train, test, fitted):
 def _score(estimator, features, y, train, test, dimension, scoring):
     model = clone(estimator)
     rows, others = features
-    if hasattr(model, "_make_kernel_map"):  # ours: a transformer may stand in place of the kernel
+    if "n_components" in model.get_params(deep=False):  # ours: a transformer may stand in place of the kernel
         model.set_params(kernel=LeadingFeatures(int(dimension)), n_components=None)
     else:
         if "kernel" in model.get_params(deep=False):

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_array
 from .functions import KERNELS
 
 ENGINES = ("auto", "exact", "cholesky", "landmarks")
-BASES = ("principal", "any")
 
 
 def check_parameters(model):
@@ -21,8 +20,6 @@ def check_parameters(model):
         raise ValueError(f"kernel must be one of {choices} or a callable, got {model.kernel!r}.")
     if model.engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, got {model.engine!r}.")
-    if model.basis not in BASES:
-        raise ValueError(f"basis must be one of {', '.join(map(repr, BASES))}, got {model.basis!r}.")
     if isinstance(model.kernel, str) and model.kernel == "poly":
         _check_integer("degree", model.degree)
     if model.n_landmarks is not None:

@@ -5,8 +5,8 @@ Every engine returns an `Expansion`: the rows Z it keeps, a centre c and a proje
     f(x) = (k(x, Z) - c) P
 
 are the features of any row x. On the training rows FF' is the centred kernel matrix up to what was left out, and
-F'DF is diagonal (D: the sample weights), except for `unrotated`. Weights enter as if rows were repeated: with centring H = I -
-1s'/N the eigenproblem is that of D^{1/2} H K H' D^{1/2} = U Lambda U', and F = D^{-1/2} U Lambda^{1/2}.
+F'DF is diagonal (D: the sample weights). Weights enter as if rows were repeated: with centring H = I - 1s'/N the
+eigenproblem is that of D^{1/2} H K H' D^{1/2} = U Lambda U', and F = D^{-1/2} U Lambda^{1/2}.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from scipy import linalg
 _EPS = np.finfo(float).eps
 _BLOCK = 24  # pivots taken at a time: the updates become matrix products
 _PIVOT_SHARE = 0.25  # a pivot of a block must keep this share of the block's first one: close to the greedy choice
-DENSE_ROWS = 4096  # up to here (128 MiB) the whole kernel matrix may be held
 _WELL_CONDITIONED = 1e-6  # squared pivots of the landmarks' Cholesky factor above which it may be inverted freely
 
 
@@ -51,9 +50,8 @@ class Expansion:
         The training rows Z.
     centre : ndarray of shape (q,)
     projection : ndarray of shape (q, m)
-        Or the inverse transpose of one, a lower triangle: see `triangular`.
-    eigenvalues : ndarray of shape (m,) or None
-        Weighted scatter of the features, descending. None in a basis that is not the principal one.
+    eigenvalues : ndarray of shape (m,)
+        Weighted scatter of the features, descending.
     features : ndarray of shape (n, m)
         Of the training rows.
     missing : float
@@ -62,39 +60,22 @@ class Expansion:
         Sum of all eigenvalues of the approximation.
     negative : float
         Share of the spectrum in negative eigenvalues, which are left out: an indefinite kernel.
-    rest : ndarray of shape (q, r) or None
-        Projection on the components that were found, but not kept.
-    triangular : bool
-        Whether `projection` holds L where L^{-T} is meant, which few callers need in full.
-    gram : ndarray of shape (n, n) or None
-        The kernel matrix, not centred, where it was computed.
     """
 
     index: np.ndarray
     centre: np.ndarray
     projection: np.ndarray
-    eigenvalues: np.ndarray | None
+    eigenvalues: np.ndarray
     features: np.ndarray
     missing: float
     spectrum: float
     negative: float
-    rest: np.ndarray | None = None
-    triangular: bool = False
-    gram: np.ndarray | None = None
 
     @property
     def explained(self):
         """Share of the spectrum in the features; a lower bound where not all of it is known."""
         total = self.spectrum + self.missing
-        kept = self.spectrum if self.eigenvalues is None else self.eigenvalues.sum()
-        return float(kept / total) if total > 0 else 0.0
-
-    def lift(self, V):
-        """PV: what turns kernel values into features times V. All features for V = None."""
-        if not self.triangular:
-            return self.projection if V is None else self.projection @ V
-        V = np.eye(len(self.projection)) if V is None else V
-        return linalg.solve_triangular(self.projection, V, lower=True, trans="T", check_finite=False)
+        return float(self.eigenvalues.sum() / total) if total > 0 else 0.0
 
 
 def exact(source, weight, truncation):
@@ -129,13 +110,12 @@ def landmarks(source, weight, truncation, index):
     missing = max(float(weight @ source.diagonal() - trace), 0.0)
     values, U = _descending(A)
     m = truncation.count(values, missing)
-    rest = T @ U[:, m:]
     U = U[:, :m] * _signs((C[index] - centre) @ T @ U[:, :m])
     projection = T @ U
     features = C @ projection if stable else factor @ U
     features -= centre @ projection
     spectrum = float(values[values > 0].sum())
-    return Expansion(index, centre, projection, values[:m].copy(), features, missing, spectrum, negative, rest)
+    return Expansion(index, centre, projection, values[:m].copy(), features, missing, spectrum, negative)
 
 
 def cholesky(source, weight, truncation, max_rank):
@@ -149,48 +129,12 @@ def cholesky(source, weight, truncation, max_rank):
     mean = weight @ factor / weight.sum()
     values, U = _descending(_scatter_of_factor(factor, mean, weight))
     m = truncation.count(values, missing)
-    rest = linalg.solve_triangular(L, U[:, m:], lower=True, trans="T", check_finite=False)
     U = U[:, :m] * _signs((L - mean) @ U[:, :m])
     projection = linalg.solve_triangular(L, U, lower=True, trans="T", check_finite=False)
     features = factor @ U
     features -= mean @ U
     spectrum = float(values[values > 0].sum())
-    return Expansion(pivots, L @ mean, projection, values[:m].copy(), features, missing, spectrum, negative, rest)
-
-
-def unrotated(source, weight, truncation, max_rank):
-    """The pivoted Cholesky factor itself, centred: every component, in no particular basis, for a third of an
-    elimination where `cholesky` and `exact` need eigenvectors. FF' is all that a Euclidean model sees.
-    """
-    K = source.gram() if max_rank == source.n_rows <= DENSE_ROWS else None
-    options = weight, 0.1 * truncation.dropped
-    found = pivoted_cholesky(source, *options, max_rank) if K is None else _dense_cholesky(K, *options)
-    factor, pivots, missing, negative = found
-    L = factor[pivots]
-    mean = weight @ factor / weight.sum()
-    factor -= mean
-    squares = np.einsum("ij,ij->i", factor, factor)
-    spectrum = float(weight @ squares)
-    if squares.max() <= 10 * len(factor) * _EPS * (mean @ mean):
-        factor = factor[:, :0]  # nothing but the rounding of a constant
-    return Expansion(pivots, L @ mean, L, None, factor, missing, spectrum, negative, triangular=True, gram=K)
-
-
-def _dense_cholesky(K, weight, tolerance):
-    """`pivoted_cholesky` by LAPACK, where the whole matrix fits and most of its rows are pivots."""
-    if not np.isfinite(K).all():
-        raise ValueError("the kernel matrix is not finite: scale the features, or choose another gamma.")
-    diagonal = K.diagonal()
-    spread = weight @ diagonal - weight @ (K @ weight) / weight.sum()
-    smallest = max(tolerance * spread / weight.sum(), 10 * len(K) * _EPS * max(diagonal.max(), 0.0))
-    # The transpose of a symmetric matrix is itself, in the order that LAPACK wants.
-    L, order, rank, _ = linalg.lapack.dpstrf(K.T, tol=smallest, lower=1)
-    order = order - 1
-    factor = np.zeros((len(K), rank))
-    factor[order] = np.tril(L[:, :rank])
-    rest = diagonal - np.einsum("ij,ij->i", factor, factor)
-    negative = max(0.0, float(-rest.min() / max(diagonal.max(), _EPS)))
-    return factor, order[:rank], float(weight @ np.maximum(rest, 0.0)), negative
+    return Expansion(pivots, L @ mean, projection, values[:m].copy(), features, missing, spectrum, negative)
 
 
 def pivoted_cholesky(source, weight, tolerance, max_rank):

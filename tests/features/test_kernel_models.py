@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 
 from radiusmargin import FSVM, SVM
 from radiusmargin.datasets import make_ringnorm, make_waveform
-from radiusmargin.kernels import KernelMap, LeadingFeatures
-from radiusmargin.kernels import map as kernel_map
+from radiusmargin.features import KernelMap, LeadingFeatures
+from radiusmargin.features import map as kernel_map
 
 
 def task(n=150, seed=0):

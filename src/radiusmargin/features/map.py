@@ -14,12 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._validation import check_kernel_matrix, check_parameters, check_weights
-from .engines import Truncation, cholesky, exact, landmarks, unrotated
+from .engines import Truncation, cholesky, exact, landmarks
 from .functions import KernelFunction, resolve_gamma
 from .source import FunctionSource, MatrixSource
 
 EXACT_ROWS = 500  # up to here the eigendecomposition takes some tens of milliseconds
-ALL_ROWS = 1500  # and up to here a Cholesky factor a tenth of a second; below, `components` cannot tell what is needed
 EXACT_FRACTION_ROWS = 2000  # and up to here it is worth its price where a fraction of the spectrum is asked for
 DEFAULT_COMPONENTS = 72  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
 DEFAULT_BUDGET = 144_000  # entries of the features that the default may have where that allows more components
@@ -55,8 +54,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ``tol^(1 - whitening) 0.01^whitening`` of the spectrum, hence practically nothing at whitening 0 and 1
         % at 1. From 500 rows on the default is also capped at ``max(72, 144000 / n_samples)`` components, so
         that a fit is not slower than that of `SVC` (more only for a kernel of a small finite rank, such as
-        "linear"): `explained_` says what that kept. A map knows no labels; `FSVM` at whitening 0 and `SVM` look
-        whether theirs ask for more.
+        "linear"): `explained_` says what that kept.
         Components without spread are never kept.
     engine : {"auto", "exact", "cholesky", "landmarks"}, default="auto"
         "exact": eigendecomposition of the n x n matrix. "cholesky": pivoted incomplete Cholesky, never n x n,
@@ -66,10 +64,6 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_landmarks : int or None, default=None
         Rows that "landmarks" draws and pivots that "cholesky" may take; by default twice the number of
         components.
-    basis : {"principal", "any"}, default="principal"
-        "any" leaves out the rotation to the principal components where all are kept: other features with the
-        same inner products, found much faster. For models that do not depend on the basis. The default then
-        keeps all components of a kernel that is positive semi-definite up to 1500 rows.
     tol : float, default=1e-10
         Share of the spectrum that the default may drop at whitening 0.
     whitening : float in [0, 1], default=0.0
@@ -82,9 +76,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Attributes
     ----------
-    eigenvalues_ : ndarray of shape (n_components_,) or None
-        Of the centred kernel matrix, descending: the (weighted) scatter of each feature. None where the basis is
-        not the principal one.
+    eigenvalues_ : ndarray of shape (n_components_,)
+        Of the centred kernel matrix, descending: the (weighted) scatter of each feature.
     n_components_ : int
     explained_ : float
         Share of the spectrum in the features (a lower bound, except with the exact engine).
@@ -108,7 +101,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.kernels import KernelMap
+    >>> from radiusmargin.features import KernelMap
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> map = KernelMap("rbf", gamma=0.2).fit(X)
     >>> F = map.transform(X)
@@ -120,7 +113,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __init__(
         self, kernel="rbf", *, gamma="scale", degree=3, coef0=0.0, n_components=None, engine="auto",
-        n_landmarks=None, basis="principal", tol=1e-10, whitening=0.0, kernel_params=None, random_state=None,
+        n_landmarks=None, tol=1e-10, whitening=0.0, kernel_params=None, random_state=None,
     ):  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
@@ -129,7 +122,6 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_components = n_components
         self.engine = engine
         self.n_landmarks = n_landmarks
-        self.basis = basis
         self.tol = tol
         self.whitening = whitening
         self.kernel_params = kernel_params
@@ -166,18 +158,10 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """``transform(X) @ V`` for validated rows, without the features: the scores of linear models on them."""
         return self._map(X, V)
 
-    def left_out(self, X):
-        """Features of (validated) rows in the components that were found among the landmarks, but not kept."""
-        rest = self._expansion.rest
-        return np.empty((X.shape[0], 0)) if rest is None else (self._kernel_rows(X) - self._expansion.centre) @ rest
-
     # -- fitting ----------------------------------------------------------------------------------------
 
-    def fit_features(self, X, weight, keep_gram=False):
-        """`fit_transform` of rows and weights that are validated already, as those of a model are.
-
-        `gram_` then holds the kernel matrix, if asked for and computed on the way.
-        """
+    def fit_features(self, X, weight):
+        """`fit_transform` of rows and weights that are validated already, as those of a model are."""
         self.n_features_in_ = X.shape[1]
         rows = np.flatnonzero(weight)
         source = self._make_source(X, weight, rows)
@@ -189,8 +173,6 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         expansion = self._expand(source, weight[rows])
         self._keep(expansion, X, rows, float(weight[rows] @ source.diagonal()))
-        if keep_gram:
-            self.gram_ = expansion.gram
         return expansion.features if weight.all() else self._map(X)
 
     def kernel_function(self, X, weight):
@@ -200,11 +182,6 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return None
         gamma = resolve_gamma(self.gamma, X, weight)
         return KernelFunction(self.kernel, gamma, self.degree, float(self.coef0), dict(self.kernel_params or {}))
-
-    def keeps_all(self, function, n):
-        """Whether, in any basis, the default keeps every component of n rows: their inner products say it all then."""
-        definite = function is not None and function.is_definite
-        return self.basis == "any" and self.n_components is None and n <= (ALL_ROWS if definite else EXACT_ROWS)
 
     def _make_source(self, X, weight, rows):
         """Kernel values of the rows with a weight."""
@@ -218,7 +195,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _expand(self, source, weight):
         n, rank = source.n_rows, source.rank_bound()
-        truncation = self._truncation(n, rank, ALL_ROWS if self._need_not_rotate(source) else EXACT_ROWS)
+        truncation = self._truncation(n, rank)
         count = self.n_landmarks or OVERSAMPLING * (truncation.fixed or truncation.cap or DEFAULT_COMPONENTS)
         count = min(count, n)
         draw = cache(partial(_draw, n, count, weight, self.random_state))  # once, and only if needed
@@ -228,20 +205,16 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self.engine_ == "landmarks":
             return landmarks(source, weight, truncation, draw())
         by_tolerance = truncation.fixed is None and truncation.cap is None
-        find = unrotated if by_tolerance and self.basis == "any" else cholesky
-        return find(source, weight, truncation, n if by_tolerance and self.n_landmarks is None else count)
+        return cholesky(source, weight, truncation, n if by_tolerance and self.n_landmarks is None else count)
 
-    def _need_not_rotate(self, source):
-        return self.basis == "any" and self.n_components is None and source.is_definite()
-
-    def _truncation(self, n, rank, all_rows):
+    def _truncation(self, n, rank):
         """The number of components as a rule for the engines."""
         if isinstance(self.n_components, Integral):
             return Truncation(fixed=int(self.n_components))
         if self.n_components is not None:
             return Truncation(dropped=1.0 - float(self.n_components))
         dropped = self._dropped(self.whitening)
-        if n <= all_rows or (self.basis == "any" and self.engine == "cholesky"):
+        if n <= EXACT_ROWS:
             return Truncation(dropped=dropped)
         cap = max(DEFAULT_COMPONENTS, DEFAULT_BUDGET // n)
         return Truncation(dropped=dropped, cap=int(rank) if rank <= OVERSAMPLING * cap else cap)
@@ -257,8 +230,6 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _suitable_engine(self, source, truncation, count, draw):
         n = source.n_rows
-        if self._need_not_rotate(source) and n <= ALL_ROWS:
-            return "cholesky"
         if n <= EXACT_ROWS or (truncation.fixed is not None and 4 * truncation.fixed >= n):
             return "exact"
         if truncation.fixed is None and truncation.cap is None:
@@ -276,7 +247,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.definite_ = expansion.negative <= INDEFINITE
         self.residual_ = expansion.missing / trace if trace > 0 else 0.0
         self.landmarks_ = rows[expansion.index]
-        self._expansion = replace(expansion, features=None, gram=None)
+        self._expansion = replace(expansion, features=None)
         self._landmark_rows = None if self._function is None else X[self.landmarks_]
         if not self.definite_:
             warnings.warn(
@@ -298,7 +269,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _map(self, X, V=None):
         """Features (times V) in blocks of rows, so that no more kernel values than needed exist at a time."""
-        projection = self._expansion.lift(V)
+        projection = self._expansion.projection if V is None else self._expansion.projection @ V
         out = np.empty((X.shape[0], projection.shape[1]))
         shift = self._expansion.centre @ projection
         size = max(1, _BLOCK_ENTRIES // len(self.landmarks_))

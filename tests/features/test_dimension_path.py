@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from radiusmargin import FSVM
 from radiusmargin.datasets import make_ringnorm
-from radiusmargin.kernels import DimensionPath, KernelMap, kernel_dimension_path
+from radiusmargin.features import DimensionPath, KernelMap, kernel_dimension_path
 
 DIMENSIONS = [2, 10, 40]
 

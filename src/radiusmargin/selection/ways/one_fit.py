@@ -1,4 +1,6 @@
-"""Criteria that need one fit on all rows instead of one per fold: the span rule and the radius-margin bound.
+"""One fit on all rows instead of one per fold: the span rule and the radius-margin bound score members from it.
+
+It exists because these criteria need no splits.
 
 References
 ----------
@@ -11,10 +13,10 @@ References
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
-from ..geometry import minimum_enclosing_ball
-from .family import coordinates, fit_family, regularizer
+from ...geometry import minimum_enclosing_ball
+from ...models.family import Family, hinge_losses
 
 UNDETERMINED = 1e100  # stands for an infinite decision value, of which sums can be formed
 
@@ -82,54 +84,47 @@ def radius_margin_bound(radius, objective_terms, C):
 
 
 class OneFit:
-    """The members of the family on all rows of a search, scored from that one fit."""
+    """The members on all rows of a search, scored from that one fit."""
 
-    def __init__(self, search, X, codes, weight, score_weight, space):
-        self.search, self.codes, self.weight, self.score_weight, self.space = search, codes, weight, score_weight, space
-        self.columns = search._reduction.columns(codes)
-        self.X, self.rows = X, coordinates(space, X, search.fit_intercept)
+    def __init__(self, data, choice, fitting, criterion):
+        self.data, self.choice, self.fitting, self.criterion = data, choice, fitting, criterion
 
-    def criterion(self, p, Cs):
-        """The search's criterion for every C; more is better."""
-        search = self.search
-        batch = fit_family(
-            self.X, self.columns, self.weight, self.space, [p], Cs, tol=min(search.cv_tol, 1e-5), keep_alpha=True,
-            fit_intercept=search.fit_intercept, max_iter=int(search.max_iter), n_jobs=search.n_jobs,
-        ).batch  # fmt: skip
-        B = regularizer(self.space, p)
+    def score(self, task, scores):
+        whole, group = self.data.training, task.group
+        with scores.work("fit", 0):
+            space = group.choice(self.choice).explicit(group.powers[0])
+            rows = space.fit(whole.X, whole.costs)
+            rows = rows.toarray() if sparse.issparse(rows) else rows
+        for p in task.powers:
+            with scores.work("fit", 0):
+                family = Family.on(space, rows, (whole.codes, whole.costs), group.scatter, (p,), self.fitting.intercept)
+                for C, value in zip(task.Cs, self._values(family, task), strict=True):
+                    scores.set(group.member(p, C), 0, value)
+        return ()
+
+    def _values(self, family, task):
+        """The criterion for every C; more is better."""
+        whole = self.data.training
+        options = self.fitting.options(min(task.tol, 1e-5), keep_alpha=True)
+        found = family.fit(whole.labels, whole.costs, task.Cs, options).results
+        B = family.regularizers[0]
         B = np.diag(B) if B.ndim == 1 else B
-        score = self._minus_bound(B) if search.criterion == "radius-margin" else self._loo_accuracy(B)
-        return [score(C, batch.coef[:, j], batch.intercept[:, j], batch.alpha[:, j]) for j, C in enumerate(Cs)]
+        score = self._minus_bound if self.criterion == "radius-margin" else self._loo_accuracy
+        return [score(family.coordinates, B, C, found.at([j])) for j, C in enumerate(task.Cs)]
 
-    def _minus_bound(self, B):
-        radius = minimum_enclosing_ball(np.linalg.solve(np.linalg.cholesky(B), self.rows.T).T).radius
-        taking_part = self.columns != 0
+    def _minus_bound(self, rows, B, C, found):
+        whole, coef, intercept = self.data.training, found.coef[:, 0], found.intercept[:, 0]
+        radius = minimum_enclosing_ball(np.linalg.solve(np.linalg.cholesky(B), rows.T).T).radius
+        losses = C * hinge_losses(rows @ coef.T + intercept, whole.labels, whole.costs)
+        return -sum(radius_margin_bound(radius, (w @ B @ w, loss), C) for w, loss in zip(coef, losses, strict=True))
 
-        def score(C, coef, intercept, alpha):
-            margins = self.columns * (coef @ self.rows.T + intercept[:, None])
-            losses = C * (taking_part * np.maximum(0, 1 - margins)) @ self.weight
-            return -sum(radius_margin_bound(radius, (w @ B @ w, loss), C) for w, loss in zip(coef, losses, strict=True))
-
-        return score
-
-    def _loo_accuracy(self, B):
-        def score(C, coef, intercept, alpha):
-            decision = coef @ self.rows.T + intercept[:, None]
-            for k, y in enumerate(self.columns):
-                J = np.flatnonzero(y)  # leaving another row out changes nothing
-                loo = span_loo(
-                    self.rows[J],
-                    y[J],
-                    coef[k],
-                    intercept[k],
-                    alpha[k, J],
-                    C * self.weight[J],
-                    B,
-                    self.search.fit_intercept,
-                )
-                decision[k, J] = y[J] * loo
-            decision = np.clip(decision, -UNDETERMINED, UNDETERMINED)
-            right = self.search._reduction.predict(decision.T) == self.codes
-            return self.score_weight @ right / self.score_weight.sum()
-
-        return score
+    def _loo_accuracy(self, rows, B, C, found):
+        whole = self.data.training
+        decision = found.coef[:, 0] @ rows.T + found.intercept
+        for k, y in enumerate(whole.labels):
+            J = np.flatnonzero(y)  # leaving another row out changes nothing
+            solution = found.coef[k, 0], found.intercept[k, 0], found.alpha[k, 0, J]
+            decision[k, J] = y[J] * span_loo(rows[J], y[J], *solution, C * whole.costs[J], B, self.fitting.intercept)
+        decision = np.clip(decision, -UNDETERMINED, UNDETERMINED)
+        right = whole.reduction.predict(decision.T) == whole.codes
+        return whole.weight @ right / whole.weight.sum()

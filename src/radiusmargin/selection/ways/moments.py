@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ..geometry._validation import check_finite
-
 TRUSTED = 1e-8  # relative size of eigenvalues below which what subtraction leaves may be rounding
 
 
@@ -68,7 +66,8 @@ class FoldMoments:
             return variance[None], trusted
         scale = np.sqrt(variance)
         R = chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None])
-        check_finite(R, "the scatter of X")
+        if not np.isfinite(R).all():
+            raise ValueError("X holds values so large that their squares overflow; rescale its columns.")
         values, vectors = np.linalg.eigh(R)
         trusted &= values[:, 0] > TRUSTED * values[:, -1]
         values = np.maximum(values, TRUSTED)

@@ -1,40 +1,28 @@
-"""The grid of a search: its configurations, their scores, and the rules that pick among them."""
+"""The scores of a search, and the rules that pick among them."""
 
 from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
+from .plan import Member
+
 TIE = 1e-12  # scores closer than this are equal
-
-
-@dataclass(frozen=True, order=True)
-class Member:
-    """One configuration; the order of the fields is the order of preference among equals: less whitening, smaller C."""
-
-    whitening: float
-    C: float
-    eta: float = 0.0
-    scatter: str = "total"
-    n_components: int | float | None = None
-    gamma: float | str | None = None
-
-    def params(self, searched):
-        return {name: getattr(self, name) for name in searched}
 
 
 class Scores:
     """Scores of members on splits, filled in split by split; what was not reached is NaN.
 
-    `seconds` is the time that the fits and the scores of each split took, of all members together.
+    `exact` are the members whose fits were solved so well that their scores will not change, `seconds` the time that the
+    fits and the scores of each split took, of all members together.
     """
 
     def __init__(self, n_splits, progress):
         self.n_splits, self.progress = n_splits, progress
         self.table: dict[Member, np.ndarray] = {}
+        self.exact: set[Member] = set()
         self.seconds = {"fit": np.zeros(n_splits), "score": np.zeros(n_splits)}
         self._ordered: list[Member] = []
 
@@ -56,7 +44,7 @@ class Scores:
     def members(self):
         """Members in order of preference."""
         if len(self._ordered) != len(self.table):
-            self._ordered = sorted(self.table, key=_preference)
+            self._ordered = sorted(self.table, key=lambda member: member.preference)
         return self._ordered
 
     def values(self):
@@ -85,11 +73,12 @@ class Scores:
         reach = error[top] if one_standard_error else TIE
         return members[int(np.argmax(mean >= mean[top] - reach))]
 
-    def near_best(self, band):
-        """Every member within `band` standard errors of the best mean."""
+    def near_best(self, band, slack=0.0):
+        """Every member within `band` standard errors of the best mean, or that would be if it scored `slack` more."""
         members, mean, error = self.summary()
         top = int(np.argmax(mean))
-        return [m for m, value in zip(members, mean, strict=True) if value >= mean[top] - band * error[top] - TIE]
+        lowest = mean[top] - band * error[top] - slack - TIE
+        return [m for m, value in zip(members, mean, strict=True) if value >= lowest]
 
     def results(self, searched):
         """A dict in the form of GridSearchCV's ``cv_results_``."""
@@ -111,10 +100,3 @@ class Scores:
             "std_test_score": values.std(axis=1),
             "rank_test_score": (1 + (rounded > rounded[:, None]).sum(axis=1)).astype(np.int32),
         }
-
-
-def _preference(member):
-    return (
-        member.whitening, member.C, member.eta, member.scatter, str(type(member.n_components)),
-        member.n_components or 0, str(member.gamma),
-    )  # fmt: skip

@@ -1,0 +1,164 @@
+"""F-SVM from the SVM on standardised features (exponent 0) to full whitening (1): hinge problems with a scatter as regulariser.
+
+On some rows every exponent, labelling and C is one problem of a batch (mathematics page, section 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..features.space import FeatureSpace, Raw
+from ..geometry.tempered import NO_SPREAD, TemperedScatter, standardised
+from ..problems import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of
+from ..solvers import solve
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """The members of some exponents on training rows.
+
+    Parameters
+    ----------
+    rows : ndarray or csr matrix of shape (n, d)
+    scatter : TemperedScatter
+        Of these rows.
+    powers : tuple of float
+        Exponents of the scatter.
+    intercept : bool, default=True
+    """
+
+    rows: Any
+    scatter: TemperedScatter
+    powers: tuple[float, ...]
+    intercept: bool = True
+
+    def __post_init__(self):
+        if not self.scatter.scale.any() or not len(self.scatter.eigenvalues):
+            raise ValueError(NO_SPREAD)
+
+    @classmethod
+    def on(cls, space: FeatureSpace, rows, data, kind, powers, intercept=True) -> Family:
+        """On rows in a fitted space; `data` are their (codes, costs)."""
+        codes, costs = data
+        if tuple(powers) == (0.0,) and kind == "total" and isinstance(space, Raw):
+            return cls(rows, standardised(rows, costs), (0.0,), intercept)
+        return cls(rows, space.tempered(rows, codes, costs, kind), tuple(powers), intercept)
+
+    @cached_property
+    def coordinates(self):
+        """The rows that the regularisers belong to: as they are, or in the range of a singular scatter."""
+        if not self.scatter.regular:
+            return self.scatter.project(self.rows, centred=self.intercept)
+        constant = self.scatter.scale == 0
+        return without_columns(self.rows, constant) if constant.any() else self.rows
+
+    @cached_property
+    def regularizers(self) -> np.ndarray:
+        """B = T / n for every exponent, in the units of `coordinates`: as diagonals where all of them are."""
+        found = [self._regularizer(p) for p in self.powers]
+        if all(B.ndim == 1 for B in found):
+            return np.stack(found)
+        return np.stack([np.diag(B) if B.ndim == 1 else B for B in found])
+
+    def _regularizer(self, p):
+        if not self.scatter.regular:
+            return self.scatter.eigenvalues**p
+        B = self.scatter.matrix(p) / self.scatter.total
+        return np.where(self.scatter.scale > 0, B, 1.0) if B.ndim == 1 else B
+
+    def fit(self, labels, costs, Cs, options: Options, start: Start | None = None) -> FamilyFit:
+        """Solve for every exponent, labelling and C."""
+        cells = np.array([[0, k, p] for p in range(len(self.powers)) for k in range(len(labels))])
+        B = self.regularizers
+        quadratics = Quadratics() if B.ndim == 2 and np.all(B == 1.0) else Quadratics(B)
+        batch = Batch(
+            rows_of(self.coordinates), np.ascontiguousarray(labels), costs, np.asarray(Cs, dtype=float), quadratics,
+            cells=cells, intercept=bool(self.intercept),
+        )  # fmt: skip
+        results = solve(batch, options, start)
+        return FamilyFit.of(self, results, labels, costs)
+
+    def start(self, coef, intercept, alpha) -> Start:
+        """A solution in the user's units as a start."""
+        if not self.scatter.regular:
+            coef, intercept = self.scatter.lower(coef, intercept, centred=self.intercept)
+        return Start(coef, intercept, alpha)
+
+    def norms(self, coef, p) -> np.ndarray:
+        """w'Tw / n for separators (K, d) in the user's units."""
+        white = self.scatter.whitened(coef, p)
+        return np.einsum("kd,kd->k", white, white) / self.scatter.total
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyFit:
+    """Separators of all members in the user's units, with their certificates there.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (P, C, K, d)
+    intercept, objective, dual_objective : ndarrays of shape (P, C, K)
+    results : Results
+        What they were made of, in the coordinates of the family.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    objective: np.ndarray
+    dual_objective: np.ndarray
+    results: Results
+
+    @classmethod
+    def of(cls, family, results, labels, costs) -> FamilyFit:
+        P, K = len(family.powers), len(labels)
+
+        def stacked(values):  # from (P K, C, ...)
+            return np.ascontiguousarray(values.reshape(P, K, *values.shape[1:]).swapaxes(1, 2))
+
+        coef, intercept, objective = results.coef, results.intercept, stacked(results.objective)
+        if not family.scatter.regular:
+            flat, shift = family.scatter.lift(
+                coef.reshape(-1, coef.shape[-1]), intercept.ravel(), centred=family.intercept
+            )
+            coef, intercept = flat.reshape(*coef.shape[:2], -1), shift.reshape(intercept.shape)
+        coef, intercept = stacked(coef), stacked(intercept)
+        if not family.scatter.regular:  # what is certified is what is returned, rounded in the user's units
+            objective = _objectives(family, coef, intercept, labels, costs[None] * results.Cs[:, None])
+        dual = np.minimum(stacked(results.dual_objective), objective)
+        return cls(coef, intercept, objective, dual, results)
+
+    def problems(self, i=0, j=0) -> list[HingeResult]:
+        """The results of exponent i and C number j, one for each labelling."""
+        K = self.coef.shape[2]
+        found = [self.results[i * K + k, j] for k in range(K)]
+        return [
+            replace(
+                result, coef=self.coef[i, j, k], intercept=float(self.intercept[i, j, k]),
+                objective=float(self.objective[i, j, k]), dual_objective=float(self.dual_objective[i, j, k]),
+            )
+            for k, result in enumerate(found)
+        ]  # fmt: skip
+
+
+def _objectives(family, coef, intercept, labels, costs):
+    out = np.empty(coef.shape[:3])
+    for i, p in enumerate(family.powers):
+        for j, cost in enumerate(costs):
+            scores = np.asarray(family.rows @ coef[i, j].T) + intercept[i, j]
+            out[i, j] = family.norms(coef[i, j], p) / 2 + hinge_losses(scores, labels, cost)
+    return out
+
+
+def hinge_losses(scores, labels, costs):
+    """Weighted hinge loss of every labelling (K, n), for its scores (n, K)."""
+    return (np.maximum(0.0, 1.0 - labels * scores.T) * (labels != 0)) @ costs
+
+
+def without_columns(X, mask):
+    """X with some columns set to zero."""
+    return sparse.csr_array(X.multiply(~mask)) if sparse.issparse(X) else np.where(mask, 0.0, X)

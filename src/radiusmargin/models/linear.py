@@ -1,0 +1,60 @@
+"""What a margin model has learnt: separators in a space, and how their scores become classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..features.space import FeatureSpace
+from .multiclass import Reduction
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Separators of the problems of two that the classes have become.
+
+    Attributes
+    ----------
+    space : FeatureSpace
+        Fitted.
+    coef : ndarray of shape (K, d)
+    intercept : ndarray of shape (K,)
+    reduction : Reduction
+    """
+
+    space: FeatureSpace
+    coef: np.ndarray
+    intercept: np.ndarray
+    reduction: Reduction
+
+    def scores(self, X) -> np.ndarray:
+        """Scores (n, K) of the problems for checked rows."""
+        return self.space.scores(X, self.coef) + self.intercept
+
+    def decisions(self, X) -> np.ndarray:
+        """Scores of the classes: (n,) of the second against the first, or (n, n_classes)."""
+        return decisions(self.scores(X), self.reduction)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """Several models of the same problems whose scores are added up."""
+
+    parts: tuple[LinearModel, ...]
+
+    @property
+    def reduction(self) -> Reduction:
+        return self.parts[0].reduction
+
+    def scores(self, X) -> np.ndarray:
+        return sum(part.scores(X) for part in self.parts)
+
+    def decisions(self, X) -> np.ndarray:
+        return decisions(self.scores(X), self.reduction)
+
+
+def decisions(scores, reduction):
+    """What `decision_function` returns for scores of the problems."""
+    scores = reduction.class_scores(scores)
+    return scores.ravel() if scores.shape[1] == 1 else scores

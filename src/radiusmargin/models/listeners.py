@@ -1,0 +1,39 @@
+"""Who is told of a fit while it runs: scikit-learn's callbacks, and the terminal."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from .._compat import callback_context
+
+
+class Listeners:
+    """Those of one fit of a model on some rows."""
+
+    def __init__(self, model, X, y):
+        self.model, self.context, self.data = model, callback_context(model), {"X": X, "y": y}
+
+    @contextmanager
+    def fit(self):
+        """Around the whole of it."""
+        self.context.call_on_fit_task_begin(estimator=self.model, **self.data)
+        yield
+        self.context.call_on_fit_task_end(estimator=self.model, **self.data)
+
+    @contextmanager
+    def problems(self, labels):
+        """Around the solution of some labellings, which are solved together."""
+        told = [(self.context.subcontext(task_name="problem"), y) for y in labels]
+        for context, y in told:
+            context.call_on_fit_task_begin(estimator=self.model, X=self.data["X"], y=y)
+        yield
+        for context, y in told:
+            context.call_on_fit_task_end(estimator=self.model, X=self.data["X"], y=y)
+
+    def report(self, k, result):
+        """A line on problem k, where `verbose` asks for it."""
+        if self.model.verbose:
+            print(
+                f"[{type(self.model).__name__}] problem {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}, "
+                f"{result.n_iter} iterations"
+            )

@@ -1,0 +1,125 @@
+"""The data of a search: training rows, splits of them, and how members are scored on the rows that a split holds out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
+
+from ..features.space import Raw
+from ..models.linear import LinearModel
+from ..models.training import Training, class_weights
+
+BLOCK = 1 << 20  # numbers that are formed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class SearchData:
+    """Checked training rows, and splits (train, test) of them.
+
+    Attributes
+    ----------
+    training : Training
+    splits : list of (train, test) row numbers
+    classes : ndarray
+    class_weight : as in `FSVM`
+        Computed anew for every training part.
+    scoring : str, callable or None
+    pairwise : bool
+        Whether X is a precomputed kernel, whose columns are rows too.
+    """
+
+    training: Training
+    splits: list
+    classes: np.ndarray
+    class_weight: Any = None
+    scoring: Any = None
+    pairwise: bool = False
+
+    def rows(self, index, train):
+        """Rows of X; of a precomputed kernel their values with the training rows `train`."""
+        X = self.training.X
+        return X[np.ix_(index, train)] if self.pairwise else X[index]
+
+    def factors(self, train):
+        """Class weights of a training part."""
+        return class_weights(self.class_weight, self.classes, self.training.codes[train], self.training.weight[train])
+
+    def part(self, i) -> Training:
+        """The training part of split i."""
+        train, whole = self.splits[i][0], self.training
+        return Training(
+            self.rows(train, train),
+            whole.codes[train],
+            whole.weight[train],
+            train,
+            whole.reduction,
+            self.factors(train),
+        )
+
+    def held_out(self, i) -> HeldOut:
+        test = self.splits[i][1]
+        return HeldOut(self, self.training.codes[test], self.training.weight[test])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The true codes and the weights of the rows that a split tests on."""
+
+    data: SearchData
+    codes: np.ndarray
+    weight: np.ndarray
+
+    def score(self, coef, intercept, rows):
+        """Scores (P, C) of members with separators (P, C, K, d) on these rows, in what the members are linear in."""
+        if self.data.scoring is None or self.data.scoring == "accuracy":
+            return self._accuracy(coef.reshape(-1, *coef.shape[2:]), intercept, rows).reshape(coef.shape[:2])
+        members = product(range(coef.shape[0]), range(coef.shape[1]))
+        values = [self.score_one(coef[i, j], intercept[i, j], rows) for i, j in members]
+        return np.reshape(values, coef.shape[:2])
+
+    def _accuracy(self, coef, intercept, rows):
+        (M, K, d), accuracy = coef.shape, np.empty(len(coef))
+        intercept = intercept.reshape(M, K)
+        for block in blocks(M, K * len(self.codes)):
+            decision = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
+            scores = decision.T.reshape(-1, K, len(self.codes)).transpose(0, 2, 1)
+            predicted = self.data.training.reduction.predict(scores)
+            accuracy[block] = (predicted == self.codes) @ self.weight / self.weight.sum()
+        return accuracy
+
+    def score_one(self, coef, intercept, rows):
+        """Any scorer, on one member."""
+        model = FittedClassifier(LinearModel(Raw(), coef, intercept, self.data.training.reduction), self.data.classes)
+        scorer = check_scoring(model, scoring=self.data.scoring)
+        truth = self.data.classes[self.codes]
+        if (self.weight == 1).all():
+            return scorer(model, rows, truth)
+        return scorer(model, rows, truth, sample_weight=self.weight)
+
+
+class FittedClassifier(ClassifierMixin, BaseEstimator):
+    """Separators as scikit-learn's scorers want them: a classifier that is fitted already."""
+
+    def __init__(self, model, classes):
+        self.model, self.classes = model, classes
+        self.classes_ = classes
+
+    def fit(self, X, y):
+        return self
+
+    def decision_function(self, X):
+        return self.model.decisions(X)
+
+    def predict(self, X):
+        return self.classes[self.model.reduction.predict(self.model.scores(X))]
+
+
+def blocks(n_members, numbers):
+    """Slices of the members, few enough that `numbers` for each of them fit in the cache."""
+    step = max(1, BLOCK // numbers)
+    return [slice(start, start + step) for start in range(0, n_members, step)]
