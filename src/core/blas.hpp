@@ -1,14 +1,20 @@
 // The BLAS and LAPACK that SciPy already carries, reached through its Cython capsules: nothing to link.
 #pragma once
+#include <vector>
+
 #include "kernels.hpp"
 
 namespace rm::blas {
 
 using Dsyrk = void (*)(char*, char*, int*, int*, double*, double*, int*, double*, double*, int*);
+using Dgemm = void (*)(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
 using Dpotrf = void (*)(char*, int*, double*, int*, int*);
+using Dsyev = void (*)(char*, char*, int*, double*, int*, double*, double*, int*, int*);
 
 inline Dsyrk dsyrk = nullptr;
+inline Dgemm dgemm = nullptr;
 inline Dpotrf dpotrf = nullptr;
+inline Dsyev dsyev = nullptr;
 
 constexpr Index kSmall = 48;  // below this our own loops beat a library call
 
@@ -34,6 +40,27 @@ inline bool factorise(double* H, Index D) {
     int n = static_cast<int>(D), info = 0;
     dpotrf(&lower, &n, H, &n, &info);
     return info == 0;
+}
+
+// A D x D matrix, given by its lower triangle, becomes its eigenvectors (columns); false if they were not found.
+inline bool eigenvectors(double* A, Index D) {
+    char vectors = 'V', lower = 'L';
+    int n = static_cast<int>(D), info = 0, size = -1;
+    double best = 0;
+    std::vector<double> values(D);
+    dsyev(&vectors, &lower, &n, A, &n, values.data(), &best, &size, &info);
+    size = static_cast<int>(best);
+    std::vector<double> work(size);
+    dsyev(&vectors, &lower, &n, A, &n, values.data(), work.data(), &size, &info);
+    return info == 0;
+}
+
+// V'A for column-major V (D x D) and A (D x m).
+inline void rotate(double* V, Index D, double* A, Index m, double* out) {
+    char yes = 'T', no = 'N';
+    int n = static_cast<int>(D), k = static_cast<int>(m);
+    double one = 1.0, zero = 0.0;
+    dgemm(&yes, &no, &n, &k, &n, &one, V, &n, A, &n, &zero, out, &n);
 }
 
 }  // namespace rm::blas

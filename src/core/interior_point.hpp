@@ -9,6 +9,8 @@
 
 namespace rm {
 
+constexpr int kPatience = 10;  // iterations without progress; good ones have had up to six
+
 template <class Rows>
 class InteriorPoint {
   public:
@@ -22,7 +24,8 @@ class InteriorPoint {
         for (int iteration = 0; iteration < max_iter; ++iteration, ++best.n_iter) {
             if (options_.poll) options_.poll();
             if (!certify(problem_, theta_, alpha_, best) || best.gap() <= options_.tol) return;
-            if (!residuals() || !factorise()) return;
+            if (!residuals() || stalls(best.gap()) || !factorise()) return;
+            if (options_.poll) options_.poll();
             // Predictor: how far the undamped step gets decides the centring.
             Direction affine = direction(0.0, nullptr);
             const double reach = step_length(affine);
@@ -37,6 +40,16 @@ class InteriorPoint {
     struct Direction {
         Vector theta, alpha, s, xi;
     };
+
+    // Rounding of the Newton matrix ends all progress where the data are ill conditioned: neither the gap nor the
+    // complementarity falls any more.
+    bool stalls(double gap) {
+        if (gap < 0.9 * lowest_gap_ || mu_ < 0.9 * lowest_mu_) {
+            lowest_gap_ = std::min(lowest_gap_, gap), lowest_mu_ = std::min(lowest_mu_, mu_);
+            patience_ = kPatience;
+        }
+        return patience_-- == 0;
+    }
 
     void start(Vector theta) {
         theta_ = std::move(theta);
@@ -126,7 +139,8 @@ class InteriorPoint {
     const Problem<Rows>& problem_;
     const Options& options_;
     Index n_, D_;
-    double mu_ = 0;
+    double mu_ = 0, lowest_mu_ = HUGE_VAL, lowest_gap_ = HUGE_VAL;
+    int patience_ = kPatience;
     Vector theta_, alpha_, beta_, s_, xi_, scaling_, primal_, dual_, H_;
     std::vector<Index> all_;
 };

@@ -131,15 +131,16 @@ double value_at(const Data& data, const Problem<Rows>& problem, const std::vecto
 
 template <class Rows>
 Solution solve_one(const Data& data, const Problem<Rows>& problem, const Options& options, const Solution& start) {
-    Solution best;
+    Solution sifted;
     if constexpr (!std::is_same_v<Rows, Columns> && !std::is_same_v<Rows, InnerProducts>)
-        if (data.sifting && problem.n() >= kSiftingRatio * problem.D() && Sifting<Rows>(problem, options).run(start, best))
-            return best;
+        if (data.sifting && problem.n() >= kSiftingRatio * problem.D()) {
+            certify_zero(problem, sifted);
+            if (Sifting<Rows>(problem, options).run(start, sifted) || sifted.n_iter >= options.max_iter) return sifted;
+        }
     Options rest = options;
-    rest.max_iter = std::max(1, options.max_iter - best.n_iter);
-    const int spent = best.n_iter;
-    best = solve_direct(problem, rest, start);
-    best.n_iter += spent;
+    rest.max_iter = options.max_iter - sifted.n_iter;
+    Solution best = solve_direct(problem, rest, start);
+    best.n_iter += sifted.n_iter;
     return best;
 }
 
@@ -158,7 +159,7 @@ void run_path(const Data& data, const Rows& rows, const std::vector<Index>& J, c
         int spent = 0;
         for (double tol = options.tol; tol > 0.05 * options.tol; tol *= 0.3) {
             Options current = options;
-            current.tol = tol, current.max_iter = std::max(1, options.max_iter - spent);
+            current.tol = tol, current.max_iter = options.max_iter - spent;
             best = solve_one(data, problem, current, start);
             best.n_iter = spent += best.n_iter;
             // Nothing finite was found (an overflow): the zero solution, whose gap says what it is worth.
@@ -220,16 +221,16 @@ void run_problem(const Data& data, const std::vector<Index>& J, const double* la
     if (data.dense == nullptr) {
         const SparseRows view(data.sparse.values, data.sparse.indices, data.sparse.indptr, data.n, data.d, labels,
                               mean.data(), data.intercept);
-        return all ? path(view) : path(view.rows(J.data(), static_cast<Index>(J.size())));
+        return all ? path(view) : path(view.rows(J.data(), static_cast<Index>(J.size()), options.poll));
     }
     // Inner products from another origin serve only where an intercept takes up the difference.
     const DenseRows view(data.dense, data.row_stride, data.column_stride, data.n, data.d, labels, mean.data(),
                          data.intercept, data.intercept ? data.gram : nullptr);
     const Index D = data.d + data.intercept;
     const bool sift = data.sifting && static_cast<Index>(J.size()) >= kSiftingRatio * D;
-    if (!sift && data.d < blas::kSmall) return path(view.columns(J.data(), static_cast<Index>(J.size())));
+    if (!sift && data.d < blas::kSmall) return path(view.columns(J.data(), static_cast<Index>(J.size()), options.poll));
     const bool usable = all && (data.column_stride == 1 || data.row_stride == 1);
-    return usable ? path(view) : path(view.rows(J.data(), static_cast<Index>(J.size())));
+    return usable ? path(view) : path(view.rows(J.data(), static_cast<Index>(J.size()), options.poll));
 }
 
 struct Outputs {
@@ -408,9 +409,11 @@ void* capsule_pointer(nb::handle capsule) {
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled core of the hinge solver.";
-    m.def("use_blas", [](nb::handle dsyrk, nb::handle dpotrf) {
-        blas::dsyrk = reinterpret_cast<blas::Dsyrk>(capsule_pointer(dsyrk));
-        blas::dpotrf = reinterpret_cast<blas::Dpotrf>(capsule_pointer(dpotrf));
+    m.def("use_blas", [](nb::dict found) {
+        blas::dsyrk = reinterpret_cast<blas::Dsyrk>(capsule_pointer(found["dsyrk"]));
+        blas::dgemm = reinterpret_cast<blas::Dgemm>(capsule_pointer(found["dgemm"]));
+        blas::dpotrf = reinterpret_cast<blas::Dpotrf>(capsule_pointer(found["dpotrf"]));
+        blas::dsyev = reinterpret_cast<blas::Dsyev>(capsule_pointer(found["dsyev"]));
     });
     m.def("exponential_kernel", &exponential_kernel_into, nb::arg("X"), nb::arg("Y").none(), nb::arg("gamma"),
           nb::arg("absolute"), nb::arg("out"));

@@ -158,6 +158,7 @@ class Newton {
             problem_.A.gram_rows(J_.data(), m, weights_.data(), H_.data());
         else
             problem_.A.gram(J_.data(), m, weights_.data(), H_.data());
+        if (options_.poll) options_.poll();
         problem_.B.add_to(H_.data(), width_);
         for (Index k = 0; k < D_; ++k) H_[k * width_ + k] *= 1.0 + 1e-12;
         // An empty band leaves the intercept without curvature; the line search corrects the long step.
@@ -179,6 +180,7 @@ class Newton {
         if (problem_.q) linear -= dot(D_, problem_.q, step_.data());
         const double quadratic = dot(d_, step_.data(), Bstep_.data());
         auto slope_at = [&](double t) {
+            if (options_.poll && n_ >= kPollRows) options_.poll();
             return linear + t * quadratic +
                    slope(n_, reference_.data(), z_.data(), dz_.data(), s_, t, problem_.c);
         };

@@ -48,7 +48,7 @@ struct Options {
     double tol = 1e-6;
     int max_iter = 1000;
     int newton_budget = 200;  // past it the interior point is the cheaper bet
-    std::function<void()> poll;  // throws when the user interrupts
+    Poll poll;
 };
 
 // Moves alpha into the box and to y'alpha + q_b = 0: shrink the side that carries too much, then grow the other. False if

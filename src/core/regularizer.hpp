@@ -36,6 +36,15 @@ class Regularizer {
         else if (B_)
             for (Index k = 0; k < d_; ++k) x[k] /= std::sqrt(B_[k]);
     }
+    void unwhiten(double* x) const {  // x <- L^{-T} x
+        if (dense_)
+            for (Index k = d_ - 1; k >= 0; --k) {
+                const double* column = factor_.data() + k * d_;
+                x[k] = (x[k] - dot(d_ - k - 1, column + k + 1, x + k + 1)) / column[k];
+            }
+        else
+            whiten(x);
+    }
     void divide(double* w) const {  // w <- B^{-1} w
         if (dense_)
             cholesky_solve(factor_.data(), d_, w);

@@ -5,17 +5,23 @@
 //   transposed_times(v, out)     A' v
 //   gram(J, m, weights, H)       lower triangle of sum_{i in J} weights_i a_i a_i'
 //   row_gram(B)                  A B^{-1} A' without the intercept, where has_row_gram()
+//   copy_row(i, out)             y_i (x_i - mean)
 // Centring is free (it moves the intercept only) and keeps features with large means well conditioned.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <numeric>
 #include <vector>
 
 #include "regularizer.hpp"
 
 namespace rm {
+
+using Poll = std::function<void()>;  // throws when the user interrupts; may be empty
+constexpr Index kPollRows = 1 << 15;  // rows that are copied between two polls: a multiple of the blocks
 
 // The upper triangle of a symmetric matrix from its lower one, in blocks that stay in cache.
 inline void mirror(double* H, Index n) {
@@ -49,22 +55,23 @@ class Columns {
   public:
     Columns(Index n, Index d, bool intercept)
         : n_(n), d_(d), D_(d + intercept), ld_(padded(n)), width_(padded(D_ + 1)),
-          A_(static_cast<std::size_t>(ld_) * D_), R_(static_cast<std::size_t>(n) * width_) {}
+          A_(new double[static_cast<std::size_t>(ld_) * D_]), R_(new double[static_cast<std::size_t>(n) * width_]) {}
 
     Index n() const { return n_; }
     Index d() const { return d_; }
     Index D() const { return D_; }
     void set(Index i, Index k, double value) { A_[k * ld_ + i] = R_[i * width_ + k] = value; }
+    void pad(Index i) { std::fill(R_.get() + i * width_ + D_, R_.get() + (i + 1) * width_, 0.0); }
 
-    void times(const double* theta, double* out) const { columns_times(A_.data(), ld_, n_, D_, theta, out); }
+    void times(const double* theta, double* out) const { columns_times(A_.get(), ld_, n_, D_, theta, out); }
     void transposed_times(const double* v, double* out) const {
-        columns_transposed_times(A_.data(), ld_, n_, D_, v, out);
+        columns_transposed_times(A_.get(), ld_, n_, D_, v, out);
     }
     // A Gram matrix as `eliminate` wants it, with room for the right-hand side: `width` numbers a row.
     Index width() const { return width_; }
     Index padded_size() const { return padded(D_, 4) * width_; }
     void gram_rows(const Index* J, Index m, const double* weights, double* H) const {
-        padded_gram(R_.data(), width_, D_, J, m, weights, H);
+        padded_gram(R_.get(), width_, D_, J, m, weights, H);
     }
     void gram(const Index* J, Index m, const double* weights, double* H) const {
         buffer_.resize(padded_size());
@@ -73,13 +80,14 @@ class Columns {
             std::copy_n(buffer_.data() + k * width_ + k, D_ - k, H + k * D_ + k);
     }
     static constexpr bool has_row_gram() { return false; }
-    const Vector& row_gram(const Regularizer&) const { return A_; }
+    const Vector& row_gram(const Regularizer&) const { return buffer_; }
+    void copy_row(Index i, double* out) const { std::copy_n(R_.get() + i * width_, d_, out); }
     Columns(Columns&&) = default;
     Columns(const Columns&) = delete;
 
   private:
     Index n_, d_, D_, ld_, width_;
-    Vector A_, R_;
+    std::unique_ptr<double[]> A_, R_;  // not filled with zeros first: that takes as long as filling them
     mutable Vector buffer_;
 };
 
@@ -144,24 +152,31 @@ class DenseRows {
         mirror(row_gram_.data(), n_);
         return row_gram_;
     }
+    void copy_row(Index i, double* out) const {
+        for (Index k = 0; k < d_; ++k) out[k] = y_[i] * (X_[i * row_ + k * col_] - mean_[k]);
+    }
     // The rows J, feature-major: blocked so that reads and writes both stay in cache.
-    Columns columns(const Index* J, Index m) const {
+    Columns columns(const Index* J, Index m, const Poll& poll) const {
         Columns out(m, d_, D_ > d_);
         constexpr Index kBlock = 64;
-        for (Index start = 0; start < m; start += kBlock)
+        for (Index start = 0; start < m; start += kBlock) {
+            if (start % kPollRows == 0 && poll) poll();
+            for (Index j = start; j < std::min(start + kBlock, m); ++j) out.pad(j);
             for (Index k = 0; k < d_; ++k)
                 for (Index j = start; j < std::min(start + kBlock, m); ++j)
                     out.set(j, k, y_[J[j]] * (X_[J[j] * row_ + k * col_] - mean_[k]));
+        }
         if (D_ > d_)
             for (Index j = 0; j < m; ++j) out.set(j, d_, y_[J[j]]);
         return out;
     }
     // The rows J as an array of its own.
-    DenseRows rows(const Index* J, Index m) const {
+    DenseRows rows(const Index* J, Index m, const Poll& poll) const {
         DenseRows out(nullptr, d_, 1, m, d_, nullptr, mean_, D_ > d_);
         out.owned_.resize(static_cast<std::size_t>(m) * (d_ + 1));
         double* y = out.owned_.data() + m * d_;
         for (Index j = 0; j < m; ++j) {
+            if (j % kPollRows == 0 && poll) poll();
             for (Index k = 0; k < d_; ++k) out.owned_[j * d_ + k] = X_[J[j] * row_ + k * col_];
             y[j] = y_[J[j]];
         }
@@ -252,10 +267,15 @@ class SparseRows {
     }
     static constexpr bool has_row_gram() { return false; }
     const Vector& row_gram(const Regularizer&) const { return own_values_; }
-    SparseRows rows(const Index* J, Index m) const {
+    void copy_row(Index i, double* out) const {
+        for (Index k = 0; k < d_; ++k) out[k] = -y_[i] * mean_[k];
+        for (auto p = indptr_[i]; p < indptr_[i + 1]; ++p) out[indices_[p]] += y_[i] * values_[p];
+    }
+    SparseRows rows(const Index* J, Index m, const Poll& poll) const {
         SparseRows out(nullptr, nullptr, nullptr, m, d_, nullptr, mean_, D_ > d_);
         out.own_indptr_.push_back(0);
         for (Index j = 0; j < m; ++j) {
+            if (j % kPollRows == 0 && poll) poll();
             const auto first = indptr_[J[j]], last = indptr_[J[j] + 1];
             out.own_values_.insert(out.own_values_.end(), values_ + first, values_ + last);
             out.own_indices_.insert(out.own_indices_.end(), indices_ + first, indices_ + last);

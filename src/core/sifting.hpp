@@ -12,6 +12,7 @@
 namespace rm {
 
 constexpr Index kSiftingRatio = 300;  // rows per feature below which too few multipliers can be fixed
+constexpr int kSampleSteps = 100;     // a sample that takes more is as hard as all rows
 
 template <class Full>
 class Sifting {
@@ -24,6 +25,7 @@ class Sifting {
         Vector theta = start.theta;
         if (!solve_sample(theta, best)) return false;
         for (int round = 0; round < 12; ++round) {
+            if (options_.poll) options_.poll();
             full_.margins(theta, z_);
             if (round == 0) {
                 if (!fix_far_rows()) return false;
@@ -58,13 +60,15 @@ class Sifting {
         if (full_.intercept() && std::abs(std::accumulate(y.begin(), y.end(), 0.0)) > m - 20.0) return false;
         Options rough = options_;
         rough.tol = std::max(options_.tol, 3e-2);
+        rough.max_iter = std::min(options_.max_iter, kSampleSteps);
         Solution start, sample;
         start.theta = theta;
-        with_rows(full_.A, J, [&](const auto& rows) {
+        with_rows(full_.A, J, options_.poll, [&](const auto& rows) {
             Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), full_.q, full_.constant};
             sample = solve_direct(problem, rough, start);
         });
         best.n_iter += sample.n_iter;
+        if (!(sample.gap() <= rough.tol)) return false;
         theta = sample.theta;
         // The sample's margins are off by about this many units of their spread.
         spread_ = 2.5 * std::sqrt(double(full_.D()) / m);
@@ -115,12 +119,12 @@ class Sifting {
         Vector c = pick(full_.c, free_), y = pick(full_.y, free_);
         Options inner = options_;
         inner.tol *= 0.5;
-        inner.max_iter = std::max(1, options_.max_iter - spent);
+        inner.max_iter = options_.max_iter - spent;
         Solution start;
         start.theta = theta;
         if (!first) start.alpha = reduced_.alpha;
         Solution out;
-        with_rows(full_.A, free_, [&](const auto& rows) {
+        with_rows(full_.A, free_, options_.poll, [&](const auto& rows) {
             Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), q.data(), constant};
             out = solve_direct(problem, inner, start, first ? 1.0 / width_ : 0.0);
         });

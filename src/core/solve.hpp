@@ -3,6 +3,7 @@
 #pragma once
 #include "inner_products.hpp"
 #include "interior_point.hpp"
+#include "principal_axes.hpp"
 #include "row_newton.hpp"
 
 namespace rm {
@@ -28,22 +29,24 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
             RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
         else
             Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
-        if (!(best.gap() <= options.tol) && best.n_iter < options.max_iter)
-            InteriorPoint<Rows>(problem, options)
-                .run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);
+        const auto unfinished = [&] { return !(best.gap() <= options.tol) && best.n_iter < options.max_iter; };
+        if (unfinished())
+            InteriorPoint<Rows>(problem, options).run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);
+        if (unfinished() && PrincipalAxes<Rows>::possible(problem))
+            PrincipalAxes<Rows>(problem, options).run(options.max_iter - best.n_iter, best);
     }
     return best;
 }
 
 // Calls f with the rows J of a data matrix in the form that is fastest to solve.
 template <class F>
-auto with_rows(const DenseRows& data, const std::vector<Index>& J, F&& f) {
+auto with_rows(const DenseRows& data, const std::vector<Index>& J, const Poll& poll, F&& f) {
     const Index m = static_cast<Index>(J.size());
-    return data.d() < blas::kSmall ? f(data.columns(J.data(), m)) : f(data.rows(J.data(), m));
+    return data.d() < blas::kSmall ? f(data.columns(J.data(), m, poll)) : f(data.rows(J.data(), m, poll));
 }
 template <class F>
-auto with_rows(const SparseRows& data, const std::vector<Index>& J, F&& f) {
-    return f(data.rows(J.data(), static_cast<Index>(J.size())));
+auto with_rows(const SparseRows& data, const std::vector<Index>& J, const Poll& poll, F&& f) {
+    return f(data.rows(J.data(), static_cast<Index>(J.size()), poll));
 }
 
 inline Vector pick(const double* from, const std::vector<Index>& J) {

@@ -16,7 +16,7 @@ try:
 
     from ... import _core as backend
 
-    backend.use_blas(cython_blas.__pyx_capi__["dsyrk"], cython_lapack.__pyx_capi__["dpotrf"])
+    backend.use_blas(cython_blas.__pyx_capi__ | cython_lapack.__pyx_capi__)
     COMPILED = True
 except ImportError:  # installed with RADIUSMARGIN_PURE_PYTHON=1
     backend = numpy_twin
