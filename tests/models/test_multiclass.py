@@ -53,7 +53,7 @@ def test_without_whitening_it_is_svc(kernel):
     ours = FSVM(C=0.5, whitening=0.0, kernel=kernel, tol=1e-10).fit(Z, y)
     theirs = SVC(C=0.5, kernel=kernel, tol=1e-9).fit(Z, y)
     np.testing.assert_allclose(ours.decision_function(Z), theirs.decision_function(Z), atol=1e-4)
-    assert len(ours.coef_) == 6
+    assert len(ours.intercept_) == 6
     if kernel == "linear":
         np.testing.assert_allclose(ours.coef_, -theirs.coef_, atol=1e-4)  # its pairs are positive on the side of i
 

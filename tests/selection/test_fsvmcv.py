@@ -1,5 +1,6 @@
 """FSVMCV: the same choice as an exhaustive search, the rules of choosing, and what it leaves behind."""
 
+import re
 import time
 import warnings
 
@@ -15,14 +16,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from radiusmargin import FSVM, FSVMCV
 from radiusmargin.geometry import tempered_scatter
 from radiusmargin.geometry.tempered import uncorrelated_scatter
-from radiusmargin.features import map as kernel_map
+from radiusmargin.models.family import Family
 from radiusmargin.models.multiclass import Reduction
-from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo, together
-from radiusmargin.selection.family import coordinates, fit_family, regularizer
-from radiusmargin.selection.grid import Member, Scores
-from radiusmargin.selection.held_out import HeldOut
-from radiusmargin.selection.moments import FoldMoments
+from radiusmargin.problems import Options
+from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo
+from radiusmargin.selection.data import HeldOut
+from radiusmargin.selection.plan import Member
 from radiusmargin.selection.progress import Progress
+from radiusmargin.selection.scores import Scores
+from radiusmargin.selection.ways import linear_folds
+from radiusmargin.selection.ways.moments import FoldMoments
 from radiusmargin.solvers import hinge_svm, hinge_svm_path
 
 # Scores of two fits agree to the last digit, as the weight check demands, only if the fits do.
@@ -68,9 +71,8 @@ RESULTS = ("params", "mean_test_score")
 
 
 @pytest.mark.parametrize("n", [150, 1400])
-def test_kernel_search_equals_grid_search(monkeypatch, n):
-    """Also where members outgrow the default number of components: a chessboard in two of four features."""
-    monkeypatch.setattr(kernel_map, "ALL_ROWS", 1000)
+def test_kernel_search_equals_grid_search(n):
+    """A chessboard in two of four features."""
     X = np.random.default_rng(0).uniform(-2, 2, size=(n, 4))
     y = np.prod(np.sin(2 * X[:, :2]), axis=1) > 0
     folds, grid = StratifiedKFold(4), {"C": [0.01, 10.0], "whitening": [0.0, 0.5]}
@@ -81,16 +83,12 @@ def test_kernel_search_equals_grid_search(monkeypatch, n):
     for p, score in zip(*map(model.cv_results_.get, RESULTS), strict=True):
         assert score == pytest.approx(theirs[p["C"], p["whitening"]], abs=1e-12)
     np.testing.assert_allclose(model.decision_function(X), search.decision_function(X), atol=1e-4)
-    # The average of both values of C at whitening 0, of which one may have grown.
+    # The average of both values of C at whitening 0.
     average = FSVMCV(Cs=grid["C"], whitening=0.0, band=1e9, **options).fit(X, y)
     members = [FSVM(C, kernel="rbf", gamma=1.0, whitening=0.0, tol=1e-7).fit(X, y) for C in grid["C"]]
     values = [member.decision_function(X) for member in members]
     expected = sum(value / np.sqrt(np.mean(value**2)) / 2 for value in values)
     np.testing.assert_allclose(average.decision_function(X), expected, atol=1e-4)
-    if n == 1400:
-        sizes = [member.kernel_map_.n_components_ for member in members]
-        assert [part[0].n_components_ for part in average._parts] == sizes
-        assert sizes[0] < 200 < sizes[1]
 
 
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
@@ -128,7 +126,7 @@ def test_splits_may_count_from_the_end(kernel):
 
 def test_an_overflow_is_named():
     X, y = overlapping()
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match="must be finite"):
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="squares overflow"):
         FSVMCV(Cs=2, whitening=(0.0, 1.0)).fit(X * 1e300, y)
 
 
@@ -209,7 +207,7 @@ def test_scatter_by_leaving_moments_out(constant):
             train = np.setdiff1d(np.arange(len(y)), test)
             direct = tempered_scatter(X[train], y[train], sample_weight=(weight * factors[y])[train], kind=kind)
             for B, p in zip(ours[:, i], powers, strict=True):
-                np.testing.assert_allclose(as_matrix(B), as_matrix(regularizer(direct, p)), atol=1e-10)
+                np.testing.assert_allclose(as_matrix(B), as_matrix(Family(X[train], direct, (p,)).regularizers[0]), atol=1e-10)
 
 
 @pytest.mark.parametrize("powers", [(0.0,), (0.0, 0.7)])
@@ -223,11 +221,12 @@ def test_diagonals_stand_for_the_matrices_they_are(form, powers):
         X = np.hstack([X, X[:, :1]])
     space = uncorrelated_scatter(np.sum(X**2, axis=0), 60.0) if form == "uncorrelated" else tempered_scatter(X)
     signs, Cs = 2.0 * y - 1, [0.1, 10.0]
-    fit = fit_family(X, signs[None], np.ones(60), space, powers, Cs, tol=1e-10)
-    for i, p in enumerate(powers):
-        direct = hinge_svm_path(coordinates(space, X), signs, Cs, regularizer(space, p), tol=1e-10)
-        np.testing.assert_allclose(fit.batch.objective[i], direct.objective, rtol=1e-8)
-        np.testing.assert_allclose(fit.batch.coef[i], direct.coef, atol=1e-4)
+    family = Family(X, space, powers)
+    fit = family.fit(signs[None], np.ones(60), Cs, Options(tol=1e-10))
+    for i in range(len(powers)):
+        direct = hinge_svm_path(family.coordinates, signs, Cs, family.regularizers[i], tol=1e-10)
+        np.testing.assert_allclose(fit.objective[i, :, 0], direct.objective, rtol=1e-8)
+        np.testing.assert_allclose(fit.results.coef[i], direct.coef, atol=1e-4)
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "wide", "collinear"])
@@ -309,7 +308,7 @@ def test_interrupt_keeps_what_was_scored(monkeypatch, kernel):
         return original(self, *args)
 
     monkeypatch.setattr(HeldOut, "score", interrupted)
-    monkeypatch.setattr(together, "BATCH", 0)  # one fold at a time, as large ones are solved
+    monkeypatch.setattr(linear_folds, "BATCH", 0)  # one fold at a time, as large ones are solved
     model = FSVMCV(Cs=3, cv=4, whitening=0.0, kernel=kernel, random_state=0)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="on 3 of 4 splits"):
         model.fit(X, y)
@@ -492,7 +491,8 @@ def test_a_bar_counts_every_score(capsys, params):
     X, y = overlapping(60, 3, classes=3)
     model = FSVMCV(**({"Cs": [0.1, 1.0], "cv": 3, "random_state": 0, "verbose": 1} | params)).fit(X, y)
     last = capsys.readouterr().err.rstrip().split("\r")[-1]
-    assert f"{model.scores_.size} of {model.scores_.size} scores" in last
+    known, expected = map(int, re.search(r"(\d+) of (\d+) scores", last).groups())
+    assert known == expected >= model.scores_.size  # what is near the best is solved again
     assert "#" * 30 in last
 
 
@@ -510,6 +510,27 @@ def test_results_tell_times(params):
 
 def test_callbacks_of_scikit_learn(recorder):
     X, y = overlapping()
-    FSVMCV(Cs=[1.0]).set_callbacks(recorder).fit(X, y)
+    FSVMCV(Cs=[1.0], cv_tol=1e-7).set_callbacks(recorder).fit(X, y)
     work = [f"{edge} {what}" for what in ("fit", "score", "refit") for edge in ("begin", "end")]
     assert recorder.told == ["setup", "begin fit", *work, "end fit", "teardown"]
+
+
+SMALL = [load_iris, load_wine, load_breast_cancer]
+
+
+def selection_tasks():
+    """Twenty data sets: three that scikit-learn ships, cut in several ways, and overlapping blobs."""
+    for load in SMALL:
+        X, y = load(return_X_y=True)
+        for part in (slice(None), slice(None, None, 2), slice(1, None, 3)):
+            yield X[part], y[part]
+    for seed in range(11):
+        yield overlapping(60 + 10 * seed, 3 + seed % 4, seed=seed, classes=2 + seed % 3)
+
+
+@pytest.mark.parametrize("task", range(20))
+def test_what_is_chosen_is_what_exact_fits_choose(task):
+    X, y = list(selection_tasks())[task]
+    rough, exact = (FSVMCV(random_state=0, cv_tol=tol).fit(X, y) for tol in (1e-3, 1e-7))
+    assert rough.best_params_ == exact.best_params_
+    assert rough.members_ == exact.members_

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from radiusmargin.geometry import geometric_mean
+from radiusmargin.problems import Options
 from radiusmargin.solvers.alternating import solve_alternating
 from radiusmargin.solvers.matrix_newton import NuclearEnvelope, solve_matrix_newton
 from radiusmargin.solvers.metric_norm import Constrained, MetricNorm, Penalised
@@ -22,8 +23,9 @@ def make_problem(K=1, n=60, d=4, C=1.0, eta=0.0, penalty=None, seed=0, **kwargs)
     )
     Y = np.array([np.where(codes == k, 1.0, -1.0) for k in range(K)])
     centred = X - X.mean(axis=0)
-    T = centred.T @ centred
-    return RadiusMarginProblem(X, Y, C, MetricNorm(T, eta), penalty or Constrained(float(n)), np.ones(n), **kwargs)
+    options = Options(**{name: kwargs.pop(name) for name in ("tol", "max_iter") if name in kwargs})
+    norm, penalty = MetricNorm(centred.T @ centred, eta), penalty or Constrained(float(n))
+    return RadiusMarginProblem(X, Y, C, norm, penalty, np.ones(n), options=options, **kwargs)
 
 
 def oracle(problem):

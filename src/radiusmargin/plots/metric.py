@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from ..geometry import minimum_enclosing_ball
-from ..models.base import as_dense
 from ._matplotlib import pyplot
 
 
@@ -22,7 +22,8 @@ class MarginDisplay:
     @classmethod
     def from_estimator(cls, estimator, X, y, *, column=0, axes=None):
         """Draw a fitted model on the data (X, y); `column` picks one of its separators, a row of `coef_`."""
-        X = as_dense(estimator._features(X))  # the features of the kernel map, where there is one
+        X = estimator._model.space.rows(estimator._validated(X))  # the features of the kernel map, where there is one
+        X = X.toarray() if sparse.issparse(X) else X
         w, b = estimator.coef_[column], estimator.intercept_[column]
         L = estimator.components_
         v = np.linalg.lstsq(L.T, w, rcond=None)[0]

@@ -12,6 +12,7 @@ from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, Task
 
 EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
 EXACT = 1e-7  # relative gap from which scores no longer change
+ROWS = 2  # whose predictions a rough fit may change in a mean score without being suspected
 
 
 class Evaluation:
@@ -29,10 +30,13 @@ class Evaluation:
     band : float
         Members within so many standard errors of the best are to be exact.
     tol : float
+    slack : float
+        How much a rough fit may be off in its mean score, at least.
     """
 
-    def __init__(self, groups, ways_of, scores, *, band, tol):
-        self.groups, self.ways_of, self.scores, self.band, self.tol = groups, ways_of, scores, band, tol
+    def __init__(self, groups, ways_of, scores, *, band, tol, slack):
+        self.groups, self.ways_of, self.scores = groups, ways_of, scores
+        self.band, self.tol, self.slack = band, tol, slack
 
     def run(self, Cs, may_grow):
         """Score the grid; where it may grow it does while the best of its Cs is at an edge."""
@@ -56,7 +60,7 @@ class Evaluation:
 
     def _settle(self):
         """Solve again what is near the best and rough."""
-        slack = 0.0
+        slack = self.slack
         while rough := [m for m in self.scores.near_best(self.band, slack) if m not in self.scores.exact]:
             before = np.array([self.scores.table[m].mean() for m in rough])
             self.scores.progress.expected += len(rough) * self.scores.n_splits
@@ -80,9 +84,10 @@ def evaluate(search, choice, data, fitting, scores):
     groups = groups_of(search, choice)
     Cs = initial_Cs(search.Cs, data.training.weight, choice.is_linear)
     band = search.band if search.combine == "average" else float(search.one_standard_error)
+    slack = ROWS / len(data.training.codes)
     if search.criterion != "cv":
         only = [OneFit(data, choice, fitting, search.criterion)]
-        evaluation = Evaluation(groups, lambda group: only, scores, band=0.0, tol=min(search.cv_tol, EXACT))
+        evaluation = Evaluation(groups, lambda group: only, scores, band=0.0, tol=EXACT, slack=0.0)
     else:
         kernel, general = [KernelFolds(data, choice, fitting)], [FoldByFold(data, choice, fitting)]
         if choice.is_linear:

@@ -51,16 +51,13 @@ class LinearFolds:
         factors = self.data.factors(self.data.splits[folds[0]][0])
         with scores.work("fit", folds):
             B, trusted = self._regularizers_of(folds, task, factors)
-        left, folds = [i for i, known in zip(folds, trusted, strict=True) if not known], np.array(folds)[trusted]
+            left, folds = [i for i, known in zip(folds, trusted, strict=True) if not known], np.array(folds)[trusted]
+            separators = self._fit(folds, factors, B[:, trusted], task) if len(folds) else ()
         if len(folds):
-            with scores.work("fit", folds):
-                coef, intercept = self._fit(folds, factors, B[:, trusted], task)
+            X, splits = self.data.training.X, self.data.splits
             with scores.work("score", folds):
-                X, splits = self.data.training.X, self.data.splits
-                values = [
-                    self.data.held_out(i).score(w, b, X[splits[i][1]])
-                    for i, w, b in zip(folds, coef, intercept, strict=True)
-                ]
+                fits = zip(folds, *separators, strict=True)
+                values = [self.data.held_out(i).score(w, b, X[splits[i][1]]) for i, w, b in fits]
                 task.record(scores, folds, np.array(values))
         return left
 
