@@ -12,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "bindings_kernel.hpp"
 #include "gram.hpp"
 #include "sifting.hpp"
 
@@ -408,6 +409,7 @@ void* capsule_pointer(nb::handle capsule) {
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled core of the hinge solver.";
+    bind_kernel(m);
     m.def("use_blas", [](nb::handle dsyrk, nb::handle dpotrf) {
         blas::dsyrk = reinterpret_cast<blas::Dsyrk>(capsule_pointer(dsyrk));
         blas::dpotrf = reinterpret_cast<blas::Dpotrf>(capsule_pointer(dpotrf));

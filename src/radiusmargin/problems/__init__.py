@@ -1,6 +1,7 @@
 """What is minimised, in arrays: rows, labels, regularisers, and what comes back."""
 
 from .batch import Batch, Options, Start
+from .kernel import Kernel
 from .regularizers import Quadratics
 from .result import HingeResult, Result, Results, relative_gap
 from .rows import Dense, InnerProducts, Rows, Sparse, rows_of
@@ -10,6 +11,7 @@ __all__ = [
     "Dense",
     "HingeResult",
     "InnerProducts",
+    "Kernel",
     "Options",
     "Quadratics",
     "Result",
