@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*) $(shell find src/radiusmargin -name __init__.py)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/* src/core/*/*) $(shell find src/radiusmargin -name __init__.py)
 
 .PHONY: demo test lint bench sanitize clean
 

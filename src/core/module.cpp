@@ -12,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "bindings_kernel.hpp"
 #include "gram.hpp"
 #include "sifting.hpp"
 
@@ -409,6 +410,7 @@ void* capsule_pointer(nb::handle capsule) {
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled core of the hinge solver.";
+    bind_kernel(m);
     m.def("use_blas", [](nb::dict found) {
         blas::dsyrk = reinterpret_cast<blas::Dsyrk>(capsule_pointer(found["dsyrk"]));
         blas::dgemm = reinterpret_cast<blas::Dgemm>(capsule_pointer(found["dgemm"]));

@@ -1,6 +1,7 @@
 """What is minimised, in arrays: rows, labels, regularisers, and what comes back."""
 
 from .batch import Batch, Options, Start
+from .kernel import Kernel
 from .regularizers import IDENTITY, Quadratics
 from .result import HingeResult, Result, Results, relative_gap
 from .rows import Dense, InnerProducts, Rows, Sparse, rows_of
@@ -11,6 +12,7 @@ __all__ = [
     "Dense",
     "HingeResult",
     "InnerProducts",
+    "Kernel",
     "Options",
     "Quadratics",
     "Result",

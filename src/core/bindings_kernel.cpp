@@ -1,0 +1,160 @@
+// Arrays in and out of the kernel machine: rows of a kernel as an object, problems solved on it, values for predictions.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+
+#include "bindings_kernel.hpp"
+#include "methods/pairs.hpp"
+
+namespace nb = nanobind;
+using namespace rm;
+
+namespace {
+
+using Array = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Indices32 = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+KernelParameters parameters(nb::tuple kernel) {
+    constexpr const char* names[] = {"rbf", "laplacian", "linear", "poly", "sigmoid"};  // as KernelKind has them
+    const auto name = nb::cast<std::string>(kernel[0]);
+    for (int k = 0; k < 5; ++k)
+        if (name == names[k])
+            return {KernelKind(k), nb::cast<double>(kernel[1]), nb::cast<double>(kernel[3]), nb::cast<int>(kernel[2])};
+    throw nb::value_error("no such compiled kernel");
+}
+
+SparseView sparse_view(nb::tuple X) {
+    const auto indptr = nb::cast<Indices>(X[2]);
+    return {nb::cast<Array>(X[0]).data(), nb::cast<Indices32>(X[1]).data(), indptr.data(), Index(indptr.shape(0)) - 1,
+            nb::cast<Index>(X[3])};
+}
+
+// Rows that a Python function computes: rows(I) against all, block(I, J), both in double precision.
+class CalledKernel : public KernelSource {
+  public:
+    CalledKernel(nb::object rows, nb::object block, Array diagonal)
+        : rows_(std::move(rows)), block_(std::move(block)), diagonal_(diagonal.data(), diagonal.data() + diagonal.size()) {}
+    Index n() const override { return Index(diagonal_.size()); }
+    Vector diagonal() const override { return diagonal_; }
+    Index together() const override { return 32; }
+    double rounding() const override { return 6e-8; }
+    void rows(const Index* I, Index m, float* const* out) const override {
+        nb::gil_scoped_acquire gil;
+        const auto values = nb::cast<Matrix>(rows_(numbers(I, m)));
+        for (Index r = 0; r < m; ++r) std::copy_n(values.data() + r * n(), n(), out[r]);
+    }
+    void block(const Index* I, Index m, const Index* J, Index k, double* out) const override {
+        nb::gil_scoped_acquire gil;
+        const auto values = nb::cast<Matrix>(block_(numbers(I, m), numbers(J, k)));
+        std::copy_n(values.data(), m * k, out);
+    }
+
+  private:
+    static nb::object numbers(const Index* I, Index m) {
+        auto* copy = new std::int64_t[m];
+        std::copy_n(I, m, copy);
+        nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<std::int64_t*>(p); });
+        return nb::cast(nb::ndarray<nb::numpy, std::int64_t>(copy, {std::size_t(m)}, owner));
+    }
+    nb::object rows_, block_;
+    Vector diagonal_;
+};
+
+// A KernelRows and the arrays that it reads.
+struct Rows {
+    nb::object data;
+    KernelRows rows;
+};
+
+constexpr double kShareOfRows = 0.75;  // of the cache; the rest is for blocks of working sets
+
+Rows* make_rows(nb::object data, std::unique_ptr<KernelSource> source, double cache) {
+    return new Rows{std::move(data), KernelRows(std::move(source), kShareOfRows * cache)};
+}
+Rows* dense_rows(nb::tuple kernel, nb::object X, double cache) {
+    const auto array = nb::cast<Matrix>(X);
+    return make_rows(X, std::make_unique<DenseKernel>(parameters(kernel), array.data(), array.shape(0), array.shape(1)), cache);
+}
+Rows* sparse_rows(nb::tuple kernel, nb::tuple X, double cache) {
+    return make_rows(X, std::make_unique<SparseKernel>(parameters(kernel), sparse_view(X)), cache);
+}
+Rows* given_rows(nb::object K, double cache) {
+    const auto array = nb::cast<Matrix>(K);
+    return make_rows(K, std::make_unique<GivenKernel>(array.data(), array.shape(0)), cache);
+}
+Rows* called_rows(nb::object rows, nb::object block, Array diagonal, double cache) {
+    return make_rows(nb::none(), std::make_unique<CalledKernel>(rows, block, diagonal), cache);
+}
+
+// Lets Ctrl-C through and tells how far it is (-1 and NaN between two looks at it), ten times a second.
+std::function<void(Index, double)> poll_python(const nb::object& callback) {
+    return [&callback, last = std::chrono::steady_clock::now()](Index pairs, double gap) mutable {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last < std::chrono::milliseconds(100)) return;
+        last = now;
+        nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!callback.is_none()) callback(pairs, gap);
+    };
+}
+
+// One labelling, every C in turn; alpha and f (len(Cs) x n) and numbers (len(Cs) x 4: intercept, objective, dual objective,
+// pairs) are filled. Returns whether the kernel was seen to be indefinite.
+bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> start, nb::tuple options, nb::object callback,
+           Output alpha, Output f, Output numbers) {
+    const Index n = self.rows.n();
+    if (Index(y.shape(0)) != n || Index(weights.shape(0)) != n || Index(alpha.shape(1)) != n || Index(f.shape(1)) != n)
+        throw nb::value_error("labels, weights and outputs must have one number for each row");
+    const PairOptions how{nb::cast<double>(options[0]), nb::cast<Index>(options[1]), nb::cast<bool>(options[2]), poll_python(callback)};
+    nb::gil_scoped_release release;
+    Pairs pairs(self.rows, y.data(), weights.data(), how);
+    if (start) pairs.begin_at(start->data());
+    for (std::size_t k = 0; k < Cs.shape(0); ++k) {
+        const PairSolution found = pairs.solve(Cs.data()[k]);
+        std::copy_n(pairs.alpha().data(), n, alpha.data() + k * n);
+        std::copy_n(pairs.f().data(), n, f.data() + k * n);
+        double* out = numbers.data() + 4 * k;
+        out[0] = found.intercept, out[1] = found.objective, out[2] = found.dual_objective, out[3] = double(found.n_pairs);
+    }
+    return pairs.met_negative_curvature();
+}
+
+void dense_values(nb::tuple kernel, Matrix X, Matrix Y, Output out) {
+    if (X.shape(1) != Y.shape(1) || out.shape(0) != X.shape(0) || out.shape(1) != Y.shape(0))
+        throw nb::value_error("shapes of X, Y and out do not match");
+    const KernelParameters p = parameters(kernel);
+    const Index m = X.shape(0), k = Y.shape(0);
+    nb::gil_scoped_release release;
+    kernel_values(p, X.data(), m, PackedRows<double>(Y.data(), nullptr, k, Y.shape(1)), row_pointers(out.data(), m, k).data());
+}
+
+void sparse_values(nb::tuple kernel, nb::tuple X, nb::tuple Y, Output out) {
+    const KernelParameters p = parameters(kernel);
+    const SparseView rows = sparse_view(X), columns = sparse_view(Y);
+    if (rows.d != columns.d || Index(out.shape(0)) != rows.n || Index(out.shape(1)) != columns.n)
+        throw nb::value_error("shapes of X, Y and out do not match");
+    std::vector<Index> I(rows.n);
+    std::iota(I.begin(), I.end(), Index(0));
+    nb::gil_scoped_release release;
+    kernel_values(p, rows, I.data(), rows.n, columns, nullptr, columns.n, row_pointers(out.data(), rows.n, columns.n).data());
+}
+
+}  // namespace
+
+void bind_kernel(nb::module_& m) {
+    nb::class_<Rows>(m, "KernelRows").def("solve", &solve, nb::arg("y"), nb::arg("weights"), nb::arg("Cs"), nb::arg("start").none(),
+                                          nb::arg("options"), nb::arg("callback").none(), nb::arg("alpha"), nb::arg("f"), nb::arg("numbers"));
+    m.def("dense_kernel_rows", &dense_rows, nb::rv_policy::take_ownership);
+    m.def("sparse_kernel_rows", &sparse_rows, nb::rv_policy::take_ownership);
+    m.def("given_kernel_rows", &given_rows, nb::rv_policy::take_ownership);
+    m.def("called_kernel_rows", &called_rows, nb::rv_policy::take_ownership);
+    m.def("dense_kernel_values", &dense_values);
+    m.def("sparse_kernel_values", &sparse_values);
+}

@@ -1,0 +1,90 @@
+#include "pair_loops.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "../clones.hpp"
+#if defined(__GNUC__)
+#define RM_INLINE inline __attribute__((always_inline))
+#else
+#define RM_INLINE inline
+#endif
+
+namespace rm {
+namespace {
+constexpr Index kStretch = 128;      // values between two looks at the best so far
+constexpr float kFlat = 1e-7f;       // relative curvature of a pair below which it is rounding
+constexpr float kTiny = 1e-30f;
+constexpr Index kBlock = 1024;       // numbers of f that stay in the first-level cache while rows are subtracted
+
+// Where value(k) is largest; `best` is the least that counts, and becomes the largest.
+template <class Value>
+RM_INLINE Index largest(Index n, Value value, float* values, float& best) {
+    Index place = -1;
+    for (Index start = 0; start < n; start += kStretch) {
+        const Index end = std::min(n, start + kStretch);
+        float most = -HUGE_VALF;
+#pragma omp simd reduction(max : most)
+        for (Index k = start; k < end; ++k) {
+            const float v = values[k] = value(k);
+            most = v > most ? v : most;
+        }
+        if (most > best) best = most, place = start;
+    }
+    if (place >= 0)
+        while (values[place] != best) ++place;
+    return place;
+}
+}  // namespace
+
+RM_CLONES Index first_of_pair(Index n, const float* Ki, const float* Kj, float t, float u, const float* up, float* f,
+                              float* scores) {
+    float best = -HUGE_VALF;
+    return largest(n, [=](Index k) { return (f[k] -= t * Ki[k] + u * Kj[k]) + up[k]; }, scores, best);
+}
+
+RM_CLONES Index second_of_pair(Index n, float fi, float own, const float* Ki, const float* diagonal, const float* down,
+                               const float* f, float* scores) {
+    auto gain = [=](Index k) {
+        const float difference = fi - f[k], slope = down[k] * (difference > 0.0f ? difference : 0.0f);
+        const float sum = own + diagonal[k], curvature = sum - 2.0f * Ki[k], flat = kFlat * std::abs(sum) + kTiny;
+        return slope * slope / (curvature > flat ? curvature : flat);
+    };
+    float best = 0.0f;
+    return largest(n, gain, scores, best);
+}
+
+RM_CLONES Index best_single(Index n, const float* diagonal, const float* up, const float* down, const float* f, float* scores) {
+    auto gain = [=](Index k) {
+        const float slope = f[k] > 0.0f ? (up[k] < 0.0f ? 0.0f : f[k]) : down[k] * f[k];
+        return slope * slope / (diagonal[k] > kTiny ? diagonal[k] : kTiny);
+    };
+    float best = 0.0f;
+    return largest(n, gain, scores, best);
+}
+
+RM_CLONES void subtract_row(Index n, float t, const float* K, float* f) {
+#pragma omp simd
+    for (Index k = 0; k < n; ++k) f[k] -= t * K[k];
+}
+
+RM_CLONES void subtract_rows(Index n, Index m, const double* t, const float* const* K, double* f) {
+    for (Index start = 0; start < n; start += kBlock) {
+        const Index end = std::min(n, start + kBlock);
+        Index r = 0;
+        for (; r + 4 <= m; r += 4) {
+            const float *a = K[r], *b = K[r + 1], *c = K[r + 2], *e = K[r + 3];
+            const double p = t[r], q = t[r + 1], s = t[r + 2], w = t[r + 3];
+#pragma omp simd
+            for (Index k = start; k < end; ++k) f[k] -= p * a[k] + q * b[k] + s * c[k] + w * e[k];
+        }
+        for (; r < m; ++r) {
+            const float* a = K[r];
+            const double p = t[r];
+#pragma omp simd
+            for (Index k = start; k < end; ++k) f[k] -= p * a[k];
+        }
+    }
+}
+
+}  // namespace rm

@@ -1,0 +1,18 @@
+// Vectorised loops of the pair method, in single precision over the rows it works on.
+#pragma once
+#include "../kernels.hpp"
+
+namespace rm {
+
+// f -= t Ki + u Kj; returns where f + up is largest. `scores` has room for n numbers, here and below.
+Index first_of_pair(Index n, const float* Ki, const float* Kj, float t, float u, const float* up, float* f, float* scores);
+// Where a step with i gains most, (f_i - f_j)^2 over the curvature, among those with f_j < f_i and down = 1, or -1.
+Index second_of_pair(Index n, float fi, float own, const float* Ki, const float* diagonal, const float* down, const float* f,
+                     float* scores);
+// Where moving one multiplier alone gains most, f^2 over the diagonal, or -1.
+Index best_single(Index n, const float* diagonal, const float* up, const float* down, const float* f, float* scores);
+void subtract_row(Index n, float t, const float* K, float* f);
+// f -= sum over the m rows of t[r] K[r].
+void subtract_rows(Index n, Index m, const double* t, const float* const* K, double* f);
+
+}  // namespace rm

@@ -1,0 +1,227 @@
+// Rows of a kernel matrix, computed when first needed, in blocks, and kept in single precision within a budget.
+#pragma once
+#include <list>
+#include <memory>
+
+#include "../regularizer.hpp"
+#include "kernel_values.hpp"
+
+namespace rm {
+
+// Where kernel values come from: data and a function, a matrix that is there, or a caller's function.
+class KernelSource {
+  public:
+    virtual ~KernelSource() = default;
+    virtual Index n() const = 0;
+    virtual Vector diagonal() const = 0;
+    virtual void rows(const Index* I, Index m, float* const* out) const = 0;  // against all n
+    // out (m x k, row-major) in double precision.
+    virtual void block(const Index* I, Index m, const Index* J, Index k, double* out) const = 0;
+    // Of these rows only; null where that would be no gain.
+    virtual std::unique_ptr<KernelSource> part(const std::vector<Index>&) const { return nullptr; }
+    virtual Index together() const { return 1; }  // rows that are best computed at once
+    virtual double rounding() const = 0;  // how far values of single precision may be off, relative to the largest
+};
+
+template <class T>
+std::vector<T*> row_pointers(T* first, Index m, Index stride) {
+    std::vector<T*> pointers(m);
+    for (Index r = 0; r < m; ++r) pointers[r] = first + r * stride;
+    return pointers;
+}
+
+class DenseKernel : public KernelSource {
+  public:
+    DenseKernel(const KernelParameters& kernel, const double* X, Index n, Index d)
+        : kernel_(kernel), X_(X), n_(n), d_(d), columns_(X, nullptr, n, d, mean().data()) {}
+    DenseKernel(const KernelParameters& kernel, Vector X, Index n, Index d)
+        : kernel_(kernel), own_(std::move(X)), X_(own_.data()), n_(n), d_(d), columns_(X_, nullptr, n, d, mean().data()) {}
+    Index n() const override { return n_; }
+    Vector diagonal() const override {
+        Vector values(n_);
+        for (Index i = 0; i < n_; ++i) values[i] = kernel_of_square(kernel_, dot(d_, X_ + i * d_, X_ + i * d_));
+        return values;
+    }
+    void rows(const Index* I, Index m, float* const* out) const override {
+        std::vector<float> own(m * d_);
+        for (Index r = 0; r < m; ++r) columns_.copy_row(I[r], own.data() + r * d_);
+        kernel_values(kernel_, own.data(), m, columns_, out);
+    }
+    void block(const Index* I, Index m, const Index* J, Index k, double* out) const override {
+        Vector own(m * d_);
+        for (Index r = 0; r < m; ++r) std::copy_n(X_ + I[r] * d_, d_, own.data() + r * d_);
+        kernel_values(kernel_, own.data(), m, PackedRows<double>(X_, J, k, d_), row_pointers(out, m, k).data());
+    }
+    std::unique_ptr<KernelSource> part(const std::vector<Index>& J) const override {
+        Vector X(J.size() * d_);
+        for (std::size_t r = 0; r < J.size(); ++r) std::copy_n(X_ + J[r] * d_, d_, X.data() + r * d_);
+        return std::make_unique<DenseKernel>(kernel_, std::move(X), Index(J.size()), d_);
+    }
+    // One row alone is a pass over all data: with many features, as slow as memory.
+    Index together() const override { return d_ < 64 ? 1 : 24; }
+    // The sum of d terms, then t exp(-t) <= 0.4 or the power.
+    double rounding() const override {
+        const double sum = 6e-8 * double(d_ + 2);
+        return 3e-7 + sum * (kernel_.of_distance() ? 0.4 : kernel_.kind == KernelKind::poly ? kernel_.degree : 1.0);
+    }
+
+  private:
+    // Distances know no origin; near the mean single precision has most to say about them.
+    Vector mean() const {
+        Vector sum(d_, 0.0);
+        if (!kernel_.of_distance()) return sum;
+        for (Index i = 0; i < n_; ++i) axpy(d_, 1.0 / double(n_), X_ + i * d_, sum.data());
+        return sum;
+    }
+    KernelParameters kernel_;
+    Vector own_;
+    const double* X_;
+    Index n_, d_;
+    PackedRows<float> columns_;
+};
+
+class SparseKernel : public KernelSource {
+  public:
+    SparseKernel(const KernelParameters& kernel, const SparseView& X) : kernel_(kernel), X_(X) {}
+    Index n() const override { return X_.n; }
+    Vector diagonal() const override {
+        Vector values(X_.n);
+        for (Index i = 0; i < X_.n; ++i) {
+            const auto first = X_.indptr[i], count = X_.indptr[i + 1] - first;
+            values[i] = kernel_of_square(kernel_, dot(count, X_.values + first, X_.values + first));
+        }
+        return values;
+    }
+    void rows(const Index* I, Index m, float* const* out) const override {
+        kernel_values(kernel_, X_, I, m, X_, nullptr, X_.n, out);
+    }
+    void block(const Index* I, Index m, const Index* J, Index k, double* out) const override {
+        kernel_values(kernel_, X_, I, m, X_, J, k, row_pointers(out, m, k).data());
+    }
+    Index together() const override { return 16; }
+    std::unique_ptr<KernelSource> part(const std::vector<Index>& J) const override {
+        auto chosen = std::make_unique<Chosen>();
+        chosen->indptr.push_back(0);
+        for (Index j : J) {
+            chosen->values.insert(chosen->values.end(), X_.values + X_.indptr[j], X_.values + X_.indptr[j + 1]);
+            chosen->indices.insert(chosen->indices.end(), X_.indices + X_.indptr[j], X_.indices + X_.indptr[j + 1]);
+            chosen->indptr.push_back(std::int64_t(chosen->values.size()));
+        }
+        const SparseView view{chosen->values.data(), chosen->indices.data(), chosen->indptr.data(), Index(J.size()), X_.d};
+        auto source = std::make_unique<SparseKernel>(kernel_, view);
+        source->own_ = std::move(chosen);
+        return source;
+    }
+    // Distances come from inner products here, whose rounding is that of the lengths of the rows.
+    double rounding() const override {
+        double longest = 0, most = 0;
+        for (Index i = 0; i < X_.n; ++i) {
+            const auto first = X_.indptr[i], count = X_.indptr[i + 1] - first;
+            longest = std::max(longest, dot(count, X_.values + first, X_.values + first));
+            most = std::max(most, double(count));
+        }
+        const double sum = 6e-8 * (most + 4), power = kernel_.kind == KernelKind::poly ? kernel_.degree : 1.0;
+        if (kernel_.kind == KernelKind::laplacian) longest = std::sqrt(longest * most);
+        return 3e-7 + sum * (kernel_.of_distance() ? 4.0 * kernel_.gamma * longest : power);
+    }
+
+  private:
+    struct Chosen {
+        Vector values;
+        std::vector<std::int32_t> indices;
+        std::vector<std::int64_t> indptr;
+    };
+    KernelParameters kernel_;
+    SparseView X_;
+    std::unique_ptr<Chosen> own_;
+};
+
+class GivenKernel : public KernelSource {
+  public:
+    GivenKernel(const double* K, Index n) : K_(K), n_(n) {}
+    Index n() const override { return n_; }
+    Vector diagonal() const override {
+        Vector values(n_);
+        for (Index i = 0; i < n_; ++i) values[i] = K_[i * n_ + i];
+        return values;
+    }
+    void rows(const Index* I, Index m, float* const* out) const override {
+        for (Index r = 0; r < m; ++r) std::copy_n(K_ + I[r] * n_, n_, out[r]);
+    }
+    void block(const Index* I, Index m, const Index* J, Index k, double* out) const override {
+        for (Index r = 0; r < m; ++r)
+            for (Index j = 0; j < k; ++j) out[r * k + j] = K_[I[r] * n_ + J[j]];
+    }
+    double rounding() const override { return 6e-8; }
+
+  private:
+    const double* K_;
+    Index n_;
+};
+
+// The rows of a source that were asked for last, as many as the budget holds.
+class KernelRows {
+  public:
+    static constexpr Index kFewest = 64;  // rows that are kept whatever the budget
+    KernelRows(std::unique_ptr<KernelSource> source, double cache_bytes)
+        : source_(std::move(source)), n_(source_->n()), budget_(cache_bytes), diagonal_(source_->diagonal()), slot_(n_, -1) {
+        double largest = 0;
+        for (double k : diagonal_) largest = std::max(largest, std::abs(k));
+        rounding_ = source_->rounding() * largest;
+        const double rows = cache_bytes / (sizeof(float) * double(n_));
+        capacity_ = std::clamp(Index(std::min(rows, double(n_))), std::min(kFewest, n_), n_);
+    }
+
+    Index n() const { return n_; }
+    Index capacity() const { return capacity_; }
+    double budget() const { return budget_; }
+    double rounding() const { return rounding_; }  // of a value
+    const Vector& diagonal() const { return diagonal_; }
+    const KernelSource& source() const { return *source_; }
+    bool has(Index i) const { return slot_[i] >= 0; }
+
+    // Makes the m <= capacity rows I available, computing those that are missing together.
+    void fetch(const Index* I, Index m) {
+        std::vector<Index> missing;
+        for (Index r = 0; r < m; ++r) has(I[r]) ? touch(slot_[I[r]]) : missing.push_back(I[r]);
+        if (missing.empty()) return;
+        std::vector<float*> out;
+        for (Index i : missing) out.push_back(take_slot(i));
+        source_->rows(missing.data(), Index(missing.size()), out.data());
+    }
+    // Valid until kFewest - 1 other rows have been asked for.
+    const float* row(Index i) {
+        has(i) ? touch(slot_[i]) : fetch(&i, 1);
+        return slots_[slot_[i]].values.get();
+    }
+
+  private:
+    struct Slot {
+        std::unique_ptr<float[]> values;
+        Index owner;
+        std::list<Index>::iterator place;
+    };
+    void touch(Index s) { order_.splice(order_.end(), order_, slots_[s].place); }
+    float* take_slot(Index i) {
+        if (Index(slots_.size()) < capacity_) {
+            slot_[i] = Index(slots_.size());
+            slots_.push_back({std::unique_ptr<float[]>(new float[n_]), i, order_.insert(order_.end(), slot_[i])});
+        } else {
+            Slot& oldest = slots_[order_.front()];
+            slot_[oldest.owner] = -1;
+            slot_[i] = order_.front(), oldest.owner = i;
+            touch(slot_[i]);
+        }
+        return slots_[slot_[i]].values.get();
+    }
+
+    std::unique_ptr<KernelSource> source_;
+    Index n_, capacity_;
+    double budget_, rounding_;
+    Vector diagonal_;
+    std::vector<Index> slot_;  // of each row, or -1
+    std::vector<Slot> slots_;
+    std::list<Index> order_;  // slots, the one that was used longest ago first
+};
+
+}  // namespace rm

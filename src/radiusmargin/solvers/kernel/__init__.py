@@ -1,0 +1,8 @@
+"""The kernel machine: support vector machines in the space of a kernel, without a map into it."""
+
+from .entry import solve_kernel
+from .expansion import kernel_scores
+from .functions import kernel_svm
+from .result import KernelResult, KernelResults
+
+__all__ = ["KernelResult", "KernelResults", "kernel_scores", "kernel_svm", "solve_kernel"]

@@ -1,0 +1,157 @@
+"""Hinge problems on rows of a kernel, solved in the kernel itself.
+
+The method is that of second-order pairs (``src/core/methods/pairs.hpp``); without the compiled core `numpy_twin` serves
+with the same certificate (docs/mathematics.md, section 5).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from threading import Event
+
+import numpy as np
+
+from ...problems import Batch, Options, Start, relative_gap
+from ..hinge.backend import one_blas_thread
+from .backend import make_rows
+from .result import KernelResults
+
+_ALONE = 0.6  # share of the rows below which a problem is given its own rows instead of all
+
+
+def solve_kernel(batch: Batch, options: Options, start: Start | None = None, *, keep_scores=False, callback=None):
+    """Solve the problems of a batch whose rows are a `Kernel`.
+
+    Problems share the rows of K that were computed, and a path over C goes on from multiplier to multiplier. A training
+    part (`Batch.subsets`) is a mask on all rows, whose scores are there at the end for nothing. A problem on few of the
+    rows, such as a pair of classes, is given rows of its own unless scores are kept.
+
+    Parameters
+    ----------
+    batch : Batch
+        With rows of kind `Kernel` and no regulariser but the identity, which is all a kernel problem can have.
+    options : Options
+        Of which `tol`, `max_iter` (sweeps of n pairs each) and `n_threads` (over problems, which share the cache_size but
+        not the rows) are looked at.
+    start : Start, optional
+        Multipliers `alpha` of shape (P, n) to start the smallest C from.
+    keep_scores : bool, default=False
+        Whether to keep the decision values of all rows.
+    callback : callable, optional
+        Called with the number of pairs and the gap several times a second; what it raises ends the solver.
+
+    Returns
+    -------
+    KernelResults
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.problems import Batch, Kernel, Options
+    >>> from radiusmargin.solvers import solve_kernel
+    >>> K, y = np.eye(4), np.array([[-1.0, 1.0, -1.0, 1.0]])
+    >>> results = solve_kernel(Batch(Kernel(K), y, np.ones(4), np.array([0.5, 2.0])), Options(1e-6))
+    >>> results.coef.round(4).tolist()
+    [[[-0.5, 0.5, -0.5, 0.5], [-1.0, 1.0, -1.0, 1.0]]]
+    """
+    if batch.rows.kind != "kernel" or batch.regularizers.matrices is not None or batch.regularizers.linear is not None:
+        raise ValueError("solve_kernel takes a batch whose rows are a Kernel, without regularizers.")
+    order = np.argsort(batch.Cs, kind="stable")
+    ascending = replace(batch, Cs=batch.Cs[order])
+    with one_blas_thread():
+        parts = _spread(ascending, options, start or Start(), keep_scores, callback)
+    results = _joined(ascending, options, parts)
+    return results if np.array_equal(batch.Cs, ascending.Cs) else results.at(np.argsort(order, kind="stable"))
+
+
+def _spread(batch, options, start, keep_scores, callback):
+    """Solve the problems, on several threads where there are several; what ends one ends all."""
+    P, threads = len(batch), min(options.threads, len(batch))
+    stop = Event()
+
+    def told(pairs, gap):
+        if stop.is_set():
+            raise InterruptedError
+        if callback is not None and pairs >= 0:
+            callback(pairs, gap)
+
+    run = partial(_solve_some, batch, options, start, keep_scores, told, batch.rows.cache_size / threads)
+    if threads == 1:
+        return run(range(P))
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(run, range(t, P, threads)) for t in range(threads)]
+        try:
+            found = [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            raise
+    return [found[p % threads][p // threads] for p in range(P)]
+
+
+def _solve_some(batch, options, start, keep_scores, callback, cache_size, problems):
+    """(coef, scores, numbers, whether indefinite) of each problem."""
+    shared, found = None, []
+    solve = partial(_solve_one, Cs=batch.Cs, how=(options.tol, options.max_iter, batch.intercept), callback=callback)
+    for p in problems:
+        y, weights, alpha = _problem(batch, start, p)
+        some = np.flatnonzero(y)
+        if keep_scores or len(some) > _ALONE * len(y):
+            shared = shared or make_rows(batch.rows, cache_size)
+            coef, scores, *rest = solve(shared, y, weights, alpha)
+        else:
+            own = make_rows(batch.rows.part(some), cache_size)
+            part, scores, *rest = solve(own, y[some], weights[some], None if alpha is None else alpha[some])
+            coef = np.zeros((len(batch.Cs), len(y)))
+            coef[:, some] = part
+        found.append((coef, scores if keep_scores else None, *rest))
+    return found
+
+
+def _problem(batch, start, p):
+    """Labels, zero where a row takes no part, weights and multipliers to start from of problem p."""
+    subset, label, _ = batch.cells[p]
+    weights = batch.weights
+    if batch.subsets:  # a row that is there twice weighs twice
+        weights = weights * np.bincount(batch.subsets[subset], minlength=len(weights))
+    y = np.where(weights > 0, batch.labels[label], 0.0)
+    return y, weights, None if start.alpha is None else _balanced(start.alpha[p], y, batch.intercept)
+
+
+def _solve_one(rows, y, weights, start, *, Cs, how, callback):
+    alpha, f, numbers = np.empty((len(Cs), len(y))), np.empty((len(Cs), len(y))), np.empty((len(Cs), 4))
+    negative = rows.solve(y, weights, Cs, start, how, callback, alpha, f, numbers)
+    return alpha * y, y - f + numbers[:, :1], numbers, negative
+
+
+def _balanced(alpha, y, intercept):
+    """Multipliers of those that take part, the heavier class scaled down to the lighter one's sum."""
+    alpha = np.maximum(alpha, 0.0) * (y != 0)
+    up, down = alpha[y > 0].sum(), alpha[y < 0].sum()
+    if intercept and up != down:
+        alpha = alpha * np.where(y > 0, min(1.0, down / max(up, 1e-300)), min(1.0, up / max(down, 1e-300)))
+    return alpha
+
+
+def _joined(batch, options, parts):
+    coefs, scores, numbers, negative = zip(*parts, strict=True)
+    coef = np.stack(coefs)
+    intercept, objective, dual, n_iter = np.moveaxis(np.stack(numbers), 2, 0)
+    function = batch.rows.function  # a caller's own, or his matrix, is taken to be what it should be
+    known = not isinstance(getattr(function, "kernel", None), str) or function.is_definite
+    return KernelResults(
+        batch.Cs,
+        coef,
+        intercept,
+        objective,
+        dual,
+        n_iter.astype(np.int64),
+        relative_gap(objective, dual) <= options.tol,
+        np.abs(coef) if options.keep_alpha else None,
+        np.repeat(known & ~np.array(negative)[:, None], len(batch.Cs), axis=1),
+        None if scores[0] is None else np.stack(scores),
+    )
+
+
+__all__ = ["solve_kernel"]

@@ -1,0 +1,54 @@
+"""Scores of new rows by an expansion in support vectors."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from .backend import values
+
+_BLOCK = 2_000_000  # kernel values that a thread holds at a time
+
+
+def kernel_scores(X, vectors, coef, *, kernel, n_threads=1):
+    """``k(X, vectors) @ coef.T``, in double precision, in blocks of rows.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (m, d)
+        New rows.
+    vectors : ndarray or csr_array of shape (s, d)
+        Support vectors, in the same form.
+    coef : ndarray or sparse array of shape (K, s)
+        Their coefficients, a row for each separator.
+    kernel : KernelFunction
+    n_threads : int, default=1
+
+    Returns
+    -------
+    ndarray of shape (m, K)
+        Scores without intercepts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.features.functions import KernelFunction
+    >>> from radiusmargin.solvers import kernel_scores
+    >>> kernel_scores(np.eye(2), np.ones((1, 2)), np.array([[2.0]]), kernel=KernelFunction("linear"))
+    array([[2.],
+           [2.]])
+    """
+    step = max(16, _BLOCK // max(vectors.shape[0], 1))
+    starts = range(0, X.shape[0], step)
+
+    def block(i):
+        return np.asarray((coef @ values(kernel, X[i : i + step], vectors).T).T)
+
+    if n_threads == 1 or len(starts) < 2:
+        return np.vstack([block(i) for i in starts])
+    with ThreadPoolExecutor(n_threads) as pool:
+        return np.vstack(list(pool.map(block, starts)))
+
+
+__all__ = ["kernel_scores"]

@@ -1,0 +1,93 @@
+"""The kernel machine as a function of plain arrays."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from ..._checks import ConvergenceWarning, check_data, check_labels, check_positive, check_weights
+from ...problems import Batch, Kernel, Options
+from .entry import solve_kernel
+
+
+def kernel_svm(X, y, C=1.0, *, kernel=None, sample_weight=None, fit_intercept=True, tol=1e-4, cache_size=500.0):
+    """Solve the support vector machine in the space of a kernel, to a certified relative gap ::
+
+        min_{v,b}  1/2 v'Kv + C sum_i s_i max(0, 1 - y_i ((Kv)_i + b))
+
+    The problem is that of `sklearn.svm.SVC` with the same C. The kernel matrix is never there as a whole: rows are
+    computed when they are first needed.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+        The data; without `kernel`, the kernel matrix, of shape (n, n).
+    y : array-like of shape (n,)
+        Labels, -1 or +1.
+    C : float, default=1.0
+        Weight of the loss.
+    kernel : KernelFunction, optional
+        The kernel with its parameters. It should be positive semi-definite. Otherwise there is no bound of the optimum:
+        what is found is a stationary point, and a warning says so.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights s of the losses. A row of weight zero is a row left out.
+    fit_intercept : bool, default=True
+        Whether there is an (unpenalised) intercept. Without, the origin is that of the kernel, not the mean of the rows.
+    tol : float, default=1e-4
+        Relative duality gap at which to stop. 1e-6 costs little more at small C. (SVC's default stops between 1e-5 and
+        1e-2.)
+    cache_size : float, default=500
+        Megabytes for rows of the kernel, of four bytes a number. Beyond it the solver needs the data in single precision
+        and a few numbers per row.
+
+    Returns
+    -------
+    KernelResult
+        With ``coef``, ``intercept``, ``support``, ``objective``, ``dual_objective``, ``gap``, ``n_iter`` (pairs) and
+        ``converged``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.features.functions import KernelFunction
+    >>> from radiusmargin.solvers import kernel_svm
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> result = kernel_svm(X, [-1, 1, 1, -1], C=10.0, kernel=KernelFunction("rbf", gamma=1.0))
+    >>> result.support, result.gap <= 1e-4
+    (array([0, 1, 2, 3]), True)
+    """
+    check_positive("C", C)
+    check_positive("cache_size", cache_size)
+    X = check_data(X)
+    n = X.shape[0]
+    if kernel is None and (sparse.issparse(X) or X.shape != (n, n)):
+        raise ValueError(
+            f"without kernel, X must be a dense kernel matrix of shape (n, n), got {X.shape}: "
+            "give kernel=KernelFunction(...) for data."
+        )
+    y = check_labels(y, n)
+    weights = check_weights(sample_weight, n, y)
+    rows = Kernel(X, kernel, float(cache_size))
+    batch = Batch(rows, y[None], weights, np.array([float(C)]), intercept=bool(fit_intercept))
+    result = solve_kernel(batch, Options(float(tol)))[0, 0]
+    _warn(result, tol)
+    return result
+
+
+def _warn(result, tol):
+    if not result.definite:
+        warnings.warn(
+            "The kernel is not known to be positive semi-definite: kernel_svm found a stationary point "
+            f"(to {result.gap:.2g}), not a certified optimum.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    elif not result.converged:
+        warnings.warn(
+            f"kernel_svm stopped at a relative gap of {result.gap:.2g} (tol={tol:g}) after {result.n_iter} pairs. "
+            "Scale the features, or use a smaller C or a larger tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

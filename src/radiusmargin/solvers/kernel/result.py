@@ -1,0 +1,69 @@
+"""What the kernel machine returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...problems import Result, Results
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelResult(Result):
+    """Solution of a kernel problem: ``score(x) = sum_i coef_i k(x_i, x) + intercept``.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n,)
+        Signed multipliers, ``y_i alpha_i``: zero but for the support vectors.
+    intercept : float
+    support : ndarray
+        Numbers of the support vectors.
+    definite : bool
+        Whether nothing spoke against a positive semi-definite kernel. Where something did, `dual_objective` bounds
+        nothing: the solution is a stationary point, and `gap` tells how nearly.
+    """
+
+    coef: np.ndarray = field(repr=False)
+    intercept: float
+    definite: bool
+
+    @property
+    def support(self) -> np.ndarray:
+        return np.flatnonzero(self.coef)
+
+    @property
+    def dual_coef(self) -> np.ndarray:
+        """Coefficients of the support vectors."""
+        return self.coef[self.support]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelResults(Results):
+    """As `Results`, with axes (problem, C); `coef` holds signed multipliers.
+
+    Attributes
+    ----------
+    definite : ndarray of shape (P, K)
+        As in `KernelResult`.
+    scores : ndarray of shape (P, K, n) or None
+        Decision values of all rows, also of those that took no part, to single precision; where they were asked for.
+    """
+
+    definite: np.ndarray | None = None
+    scores: np.ndarray | None = field(default=None, repr=False)
+
+    def __getitem__(self, index) -> KernelResult:
+        return KernelResult(
+            coef=self.coef[index],
+            intercept=float(self.intercept[index]),
+            objective=float(self.objective[index]),
+            dual_objective=float(self.dual_objective[index]),
+            n_iter=int(self.n_iter[index]),
+            converged=bool(self.converged[index]),
+            definite=bool(self.definite[index]),
+        )
+
+
+__all__ = ["KernelResult", "KernelResults"]

@@ -1,0 +1,275 @@
+"""The kernel machine: the problem of SVC, a certificate that holds, rows that are shared, and its invariances."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC
+
+from radiusmargin.features.functions import KernelFunction
+from radiusmargin.problems import Batch, Kernel, Options, Start
+from radiusmargin.solvers import ConvergenceWarning, kernel_scores, kernel_svm, solve_kernel
+from radiusmargin.solvers.kernel import backend
+
+KERNELS = {
+    "rbf": KernelFunction("rbf", gamma=0.2),
+    "laplacian": KernelFunction("laplacian", gamma=0.1),
+    "linear": KernelFunction("linear"),
+    "poly": KernelFunction("poly", gamma=0.1, degree=2, coef0=1.0),
+    "cosine": KernelFunction("cosine"),
+    "callable": KernelFunction(lambda X, Y: 1.0 / (1.0 + np.abs(X[:, None] - np.asarray(Y)[None]).sum(axis=2))),
+}
+needs_core = pytest.mark.skipif(not backend.COMPILED, reason="the NumPy twin serves alone")
+
+
+def data(n=240, seed=0):
+    X, y = make_classification(n, 6, n_informative=4, flip_y=0.1, class_sep=0.7, random_state=seed)
+    return X, 2.0 * y - 1.0
+
+
+def objectives(K, y, c, result):
+    """Both objectives from the definition, at what was returned."""
+    v = result.coef
+    score = K @ v
+    loss = c @ np.maximum(0.0, 1.0 - y * (score + result.intercept))
+    return 0.5 * v @ score + loss, np.abs(v).sum() - 0.5 * v @ score
+
+
+def assert_certified(K, y, c, result, tol, fit_intercept=True):
+    P, D = objectives(K, y, c, result)
+    assert result.objective == pytest.approx(P, rel=1e-10)
+    assert result.dual_objective == pytest.approx(D, rel=1e-10)
+    assert tol * P >= P - D
+    assert result.converged
+    alpha = y * result.coef
+    assert alpha.min() >= 0
+    assert (alpha <= c * (1 + 1e-15)).all()
+    if fit_intercept:
+        assert abs(result.coef.sum()) <= 1e-9 * max(1.0, np.abs(result.coef).sum())
+
+
+def of_svc(K, y, C, weight=None):
+    model = SVC(C=C, kernel="precomputed", tol=1e-6).fit(K, y, sample_weight=weight)
+    return model.decision_function(K)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("name", KERNELS)
+def test_it_is_svc(name, C):
+    X, y = data()
+    K = KERNELS[name](X)
+    result = kernel_svm(X, y, C, kernel=KERNELS[name], tol=1e-6)
+    assert_certified(K, y, np.full(len(y), C), result, 1e-6)
+    # A gap of 1e-6 leaves scores undetermined by its root, times the curvature: both are asked for the same.
+    tight = kernel_svm(X, y, C, kernel=KERNELS[name], tol=1e-9)
+    np.testing.assert_allclose(K @ tight.coef + tight.intercept, of_svc(K, y, C), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "linear", "poly", "cosine"])
+def test_sparse_rows_and_tiny_caches(name):
+    X, y = data(150)
+    X[X < 0.3] = 0.0
+    K = KERNELS[name](X)
+    for rows in (X, sparse.csr_array(X)):
+        result = kernel_svm(rows, y, 5.0, kernel=KERNELS[name], tol=1e-6, cache_size=1e-3)
+        assert_certified(K, y, np.full(len(y), 5.0), result, 1e-6)
+
+
+def test_given_matrix_and_weights():
+    X, y = data()
+    K, weight = KERNELS["rbf"](X), np.random.default_rng(0).uniform(0, 2, len(y))
+    weight[:20] = 0.0
+    result = kernel_svm(K, y, 3.0, sample_weight=weight, tol=1e-8)
+    assert_certified(K, y, 3.0 * weight, result, 1e-8)
+    some = slice(20, None)
+    expected = of_svc(K[some, some], y[some], 3.0, weight[some])
+    np.testing.assert_allclose((K @ result.coef + result.intercept)[some], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["rbf", "linear"])
+def test_without_intercept(name):
+    X, y = data()
+    K = KERNELS[name](X)
+    result = kernel_svm(X, y, 2.0, kernel=KERNELS[name], fit_intercept=False, tol=1e-6)
+    assert result.intercept == 0.0
+    assert_certified(K, y, np.full(len(y), 2.0), result, 1e-6, fit_intercept=False)
+
+
+@needs_core
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("name", ["rbf", "cosine", "callable"])
+def test_the_numpy_twin_agrees(name, fit_intercept, monkeypatch):
+    X, y = data(120)
+    arguments = {"kernel": KERNELS[name], "fit_intercept": fit_intercept, "tol": 1e-7}
+    ours = kernel_svm(X, y, 2.0, **arguments)
+    monkeypatch.setattr(backend, "COMPILED", False)
+    twin = kernel_svm(X, y, 2.0, **arguments)
+    assert_certified(KERNELS[name](X), y, np.full(len(y), 2.0), twin, 1e-7, fit_intercept)
+    assert ours.objective == pytest.approx(twin.objective, rel=2e-7)
+
+
+def test_nearly_singular_kernels_are_finished_by_newton():
+    X, y = data()
+    k = KernelFunction("poly", gamma=1.0, degree=2, coef0=1.0)
+    result = kernel_svm(X, y, 100.0, kernel=k, tol=1e-6)
+    assert_certified(k(X), y, np.full(len(y), 100.0), result, 1e-6)
+
+
+def test_shrinking_and_sampling_on_more_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2500, 70))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(2500) > 0, 1.0, -1.0)
+    k = KernelFunction("rbf", gamma=0.01)
+    for columns in (70, 5):  # rows that are dear, and cheap ones
+        Z = np.ascontiguousarray(X[:, :columns])
+        result = kernel_svm(Z, y, 20.0, kernel=k, tol=1e-5)
+        assert_certified(k(Z), y, np.full(len(y), 20.0), result, 1e-5)
+
+
+def test_data_far_from_the_origin():
+    X, y = data()
+    near = kernel_svm(X, y, 1.0, kernel=KERNELS["rbf"], tol=1e-7)
+    far = kernel_svm(X + 1e5, y, 1.0, kernel=KERNELS["rbf"], tol=1e-7)
+    assert far.objective == pytest.approx(near.objective, rel=1e-6)
+
+
+def test_a_path_keeps_the_order_of_Cs_and_equals_single_fits():
+    X, y = data()
+    Cs = np.array([10.0, 0.1, 1.0])
+    batch = Batch(Kernel(X, KERNELS["rbf"]), y[None], np.ones(len(y)), Cs)
+    path = solve_kernel(batch, Options(1e-7, keep_alpha=True))
+    for k, C in enumerate(Cs):
+        single = kernel_svm(X, y, C, kernel=KERNELS["rbf"], tol=1e-7)
+        assert path[0, k].objective == pytest.approx(single.objective, rel=2e-7)
+        assert path.alpha[0, k].max() <= C
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_pairs_of_classes_and_folds_on_shared_rows(n_threads):
+    X, y = data(180)
+    rng = np.random.default_rng(0)
+    labels = np.stack([y, np.where(rng.random(180) < 0.7, 0.0, y), np.where(rng.random(180) < 0.2, 0.0, y)])
+    folds = tuple(np.flatnonzero(np.arange(180) % 3 != fold) for fold in range(3))
+    rows, k = Kernel(X, KERNELS["rbf"]), KERNELS["rbf"]
+    batch = Batch(rows, labels, np.ones(180), np.array([0.5, 5.0]), subsets=folds)
+    results = solve_kernel(batch, Options(1e-7, n_threads=n_threads), keep_scores=True)
+    for p, (fold, label, _) in enumerate(batch.cells):
+        some = folds[fold][labels[label][folds[fold]] != 0]
+        single = kernel_svm(X[some], labels[label][some], 5.0, kernel=k, tol=1e-7)
+        result = results[p, 1]
+        assert result.objective == pytest.approx(single.objective, rel=2e-7)
+        assert set(result.support) <= set(some)
+        np.testing.assert_allclose(results.scores[p, 1], k(X) @ result.coef + result.intercept, atol=1e-4)
+    without = solve_kernel(batch, Options(1e-7, n_threads=n_threads))
+    assert without.scores is None
+    np.testing.assert_allclose(without.objective, results.objective, rtol=2e-7)
+
+
+def test_a_row_that_is_there_twice_weighs_twice():
+    X, y = data(60)
+    twice = np.concatenate([np.arange(60), np.arange(10)])
+    batch = Batch(Kernel(X, KERNELS["rbf"]), y[None], np.ones(60), np.array([1.0]), subsets=(twice,))
+    single = kernel_svm(X[twice], y[twice], 1.0, kernel=KERNELS["rbf"], tol=1e-7)
+    assert solve_kernel(batch, Options(1e-7)).objective[0, 0] == pytest.approx(single.objective, rel=2e-7)
+
+
+def test_a_start_is_only_a_start():
+    X, y = data()
+    batch = Batch(Kernel(X, KERNELS["rbf"]), y[None], np.ones(len(y)), np.array([1.0]))
+    cold = solve_kernel(batch, Options(1e-7, keep_alpha=True))
+    for alpha in (cold.alpha[:, 0], 100 * np.random.default_rng(0).random((1, len(y)))):
+        warm = solve_kernel(batch, Options(1e-7), Start(alpha=alpha))
+        assert warm.objective[0, 0] == pytest.approx(cold.objective[0, 0], rel=2e-7)
+    assert solve_kernel(batch, Options(1e-7), Start(alpha=cold.alpha[:, 0])).n_iter[0, 0] < cold.n_iter[0, 0]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["rbf", "laplacian", "poly"]), st.floats(0.05, 20.0))
+def test_permutation_scaling_and_duplicates(seed, name, C):
+    X, y = data(60, seed % 7)
+    rng, k = np.random.default_rng(seed), KERNELS[name]
+    weight = rng.uniform(0.1, 2.0, 60)
+    reference = kernel_svm(X, y, C, kernel=k, sample_weight=weight, tol=1e-7).objective
+    order = rng.permutation(60)
+    variants = [
+        (X[order], y[order], C, weight[order]),
+        (X, -y, C, weight),
+        (X, y, C * 4.0, weight / 4.0),
+        (np.vstack([X, X]), np.concatenate([y, y]), C, np.concatenate([weight, weight]) / 2.0),
+    ]
+    for Z, z, D, w in variants:
+        assert kernel_svm(Z, z, D, kernel=k, sample_weight=w, tol=1e-7).objective == pytest.approx(reference, rel=3e-7)
+
+
+def test_an_indefinite_kernel_is_said_to_be_one():
+    X, y = data(100)
+    with pytest.warns(ConvergenceWarning, match="stationary point"):
+        result = kernel_svm(X, y, 1.0, kernel=KernelFunction("sigmoid", gamma=0.1, coef0=-1.0))
+    assert not result.definite
+    K = -KERNELS["rbf"](X)
+    with pytest.warns(ConvergenceWarning, match="stationary point"):
+        kernel_svm(K, y, 1.0)
+
+
+def test_one_class_has_most_of_the_weight_and_nothing_separates():
+    X = np.zeros((20, 2))
+    y = np.where(np.arange(20) < 15, 1.0, -1.0)
+    result = kernel_svm(X, y, 1.0, kernel=KERNELS["rbf"], tol=1e-6)
+    assert result.objective == pytest.approx(10.0)  # the five others lose 2 each
+    assert result.intercept == pytest.approx(1.0)
+
+
+def test_rows_of_zeros_have_no_direction():
+    X, y = data(60)
+    X[:10] = 0.0
+    for name in ("cosine", "linear"):
+        for fit_intercept in (True, False):
+            result = kernel_svm(X, y, 1.0, kernel=KERNELS[name], fit_intercept=fit_intercept, tol=1e-6)
+            assert_certified(KERNELS[name](X), y, np.ones(60), result, 1e-6, fit_intercept)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "linear", "poly", "cosine"])
+def test_scores_of_new_rows(name, form, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, vectors, coef = rng.standard_normal((70, 5)), rng.standard_normal((11, 5)), rng.standard_normal((3, 11))
+    expected = KERNELS[name](X, vectors) @ coef.T
+    monkeypatch.setattr("radiusmargin.solvers.kernel.expansion._BLOCK", 200)
+    for n_threads in (1, 2):
+        scores = kernel_scores(form(X), form(vectors), coef, kernel=KERNELS[name], n_threads=n_threads)
+        np.testing.assert_allclose(scores, expected, atol=1e-10)
+
+
+@needs_core
+def test_a_callback_hears_and_may_end_it():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 5)), rng.choice([-1.0, 1.0], 3000)
+    batch = Batch(Kernel(X, KernelFunction("rbf", gamma=1.0)), y[None], np.ones(3000), np.array([1e4]))
+
+    def enough(pairs, gap):
+        raise TimeoutError(f"{pairs} pairs")
+
+    with pytest.raises(TimeoutError, match="pairs"):
+        solve_kernel(batch, Options(1e-9), callback=enough)
+    with pytest.raises(TimeoutError, match="pairs"):
+        solve_kernel(
+            Batch(batch.rows, np.stack([y, -y]), batch.weights, batch.Cs), Options(1e-9, n_threads=2), callback=enough
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X": np.ones((4, 2))}, "kernel matrix of shape"),
+        ({"C": -1.0}, "C must be positive"),
+        ({"cache_size": 0.0}, "cache_size must be positive"),
+        ({"y": np.ones(4)}, "both classes"),
+        ({"tol": 0.0}, "tol must be positive"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    good = {"X": np.eye(4), "y": np.array([1, -1, 1, -1])}
+    with pytest.raises(ValueError, match=message):
+        kernel_svm(**(good | arguments))
