@@ -15,7 +15,7 @@ ALLOWED = {
     "problems": {"_checks"},
     "solvers": {"_checks", "_core", "problems"},
     "geometry": set(),
-    "features": {"_core", "geometry"},
+    "features": {"_core", "geometry", "problems", "solvers"},
     "models": {"_checks", "_compat", "features", "geometry", "problems", "solvers"},
     "selection": {"_checks", "_compat", "features", "geometry", "models", "problems", "solvers"},
     "datasets": set(),

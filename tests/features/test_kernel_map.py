@@ -269,53 +269,12 @@ def test_equal_rows_are_no_sign_of_a_short_spectrum():
     assert KernelMap().fit(np.concatenate([X, X])).engine_ == "landmarks"
 
 
-# -- a basis that is not the principal one ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-@pytest.mark.parametrize("n_landmarks", [None, 100])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_any_basis_has_the_same_inner_products(kernel, n_landmarks, weighted):
-    X, new = rows(120), rows(30, seed=1)
-    weight = np.random.default_rng(0).integers(1, 4, len(X)) if weighted else None
-    principal = KernelMap(kernel, gamma=0.02, n_components=1.0, engine="exact").fit(X, sample_weight=weight)
-    other = KernelMap(kernel, gamma=0.02, basis="any", engine="cholesky", n_landmarks=n_landmarks)
-    F = other.fit_transform(X, sample_weight=weight)
-    assert other.eigenvalues_ is None
-    assert other.explained_ == pytest.approx(1, abs=1e-6)
-    A, B = principal.transform(X), principal.transform(new)
-    np.testing.assert_allclose(F @ F.T, A @ A.T, atol=1e-6 * np.abs(A @ A.T).max())
-    np.testing.assert_allclose(other.transform(new) @ F.T, B @ A.T, atol=1e-5 * np.abs(A @ A.T).max())
-
-
-def test_all_components_are_the_default_in_any_basis():
-    X = rows(700, 20)
-    model = KernelMap(basis="any").fit(X)
-    assert (model.engine_, model.n_components_) == ("cholesky", 700)
-    assert KernelMap(basis="any", n_components=30).fit(X).eigenvalues_ is not None  # dropping some needs their order
-    similarity = np.tanh(X[:60] @ X[:60].T)
-    with pytest.warns(UserWarning, match="not positive semi-definite"):
-        assert KernelMap("precomputed", basis="any").fit(similarity).engine_ == "exact"
-
-
-@pytest.mark.parametrize(
-    "options", [{"engine": "cholesky", "basis": "any"}, {"engine": "landmarks", "n_components": 9}]
-)
+@pytest.mark.parametrize("options", [{"engine": "cholesky"}, {"engine": "landmarks", "n_components": 9}])
 def test_scores_need_no_features(options):
     X, new, V = rows(), rows(20, seed=1), np.random.default_rng(2).normal(size=(60, 2))
     model = KernelMap(gamma=0.3, **options).fit(X)
     V = V[: model.n_components_]
     np.testing.assert_allclose(model.transform_times(new, V), model.transform(new) @ V, atol=1e-8)
-
-
-@pytest.mark.parametrize("engine", ["cholesky", "landmarks"])
-def test_what_is_kept_and_what_is_left_out_make_the_whole(engine):
-    X, new = rows(), rows(20, seed=1)
-    few, all_ = (KernelMap(gamma=0.3, engine=engine, n_components=m, n_landmarks=30).fit(X) for m in (10, 30))
-    kept, rest, whole = few.transform(new), few.left_out(new), all_.transform(new)
-    assert rest.shape[1] >= 19
-    np.testing.assert_allclose(kept @ kept.T + rest @ rest.T, whole @ whole.T, atol=1e-8)
-    assert KernelMap().fit(X).left_out(new).shape == (20, 0)
 
 
 def test_a_fraction_that_landmarks_do_not_reach_is_reported():

@@ -207,7 +207,9 @@ def test_scatter_by_leaving_moments_out(constant):
             train = np.setdiff1d(np.arange(len(y)), test)
             direct = tempered_scatter(X[train], y[train], sample_weight=(weight * factors[y])[train], kind=kind)
             for B, p in zip(ours[:, i], powers, strict=True):
-                np.testing.assert_allclose(as_matrix(B), as_matrix(Family(X[train], direct, (p,)).regularizers[0]), atol=1e-10)
+                np.testing.assert_allclose(
+                    as_matrix(B), as_matrix(Family(X[train], direct, (p,)).regularizers[0]), atol=1e-10
+                )
 
 
 @pytest.mark.parametrize("powers", [(0.0,), (0.0, 0.7)])
@@ -300,14 +302,15 @@ def test_deterministic_and_weighted():
 def test_interrupt_keeps_what_was_scored(monkeypatch, kernel):
     X, y = overlapping()
     calls = iter([0, 1, 2])
-    original = HeldOut.score
+    name = "score" if kernel == "linear" else "score_values"
+    original = getattr(HeldOut, name)
 
     def interrupted(self, *args):
         if next(calls, None) is None:
             raise KeyboardInterrupt
         return original(self, *args)
 
-    monkeypatch.setattr(HeldOut, "score", interrupted)
+    monkeypatch.setattr(HeldOut, name, interrupted)
     monkeypatch.setattr(linear_folds, "BATCH", 0)  # one fold at a time, as large ones are solved
     model = FSVMCV(Cs=3, cv=4, whitening=0.0, kernel=kernel, random_state=0)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="on 3 of 4 splits"):

@@ -16,11 +16,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from ..geometry.tempered import TemperedScatter, tempered_scatter, uncorrelated_scatter
+from ..problems import Kernel
+from ..solvers import kernel_scores
 from ._validation import check_kernel_matrix
 from .functions import KernelFunction
 from .map import KernelMap
-
-BLOCK = 4_000_000  # kernel values held at a time
 
 
 class FeatureSpace(Protocol):
@@ -85,17 +85,37 @@ class Mapped:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """The features of a kernel, which are not formed: separators are combinations of some rows.
+    """The features of a kernel, which are not formed: separators are combinations of some rows, the support.
 
     Parameters
     ----------
     function : KernelFunction or None
         None: X holds kernel values, and `support` the numbers of columns.
     support : rows of X, or integer array
+    n_threads : int, default=1
+        Threads over blocks of rows that are scored.
     """
 
     function: KernelFunction | None
     support: Any
+    n_threads: int = 1
+
+    @classmethod
+    def on(cls, choice: FeatureChoice, X, weight, n_threads: int = 1) -> Expansion:
+        """With all training rows as support; None of a precomputed kernel stands for its matrix."""
+        function = choice.function(X, weight)
+        if function is None:
+            return cls(None, check_kernel_matrix(X), n_threads)
+        _check_values(function.diagonal(X), function(X[:1], X)[0])
+        return cls(function, X, n_threads)
+
+    def kernel_rows(self, cache_size: float) -> Kernel:
+        """The training rows, for a solver."""
+        return Kernel(self.support, self.function, cache_size)
+
+    def part(self, support: np.ndarray) -> Expansion:
+        """With some of the training rows as support, by their numbers."""
+        return replace(self, support=support if self.function is None else self.support[support])
 
     def rows(self, X):
         """Kernel values with the support."""
@@ -104,12 +124,9 @@ class Expansion:
         return self.function(X, self.support)
 
     def scores(self, X, coef):
-        out = np.empty((X.shape[0], len(coef)))
-        step = max(1, BLOCK // max(1, coef.shape[1]))
-        for start in range(0, X.shape[0], step):
-            block = slice(start, start + step)
-            np.matmul(self.rows(X[block]), coef.T, out=out[block])
-        return out
+        if self.function is None:
+            return self.rows(X) @ coef.T
+        return kernel_scores(X, self.support, coef, kernel=self.function, n_threads=self.n_threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +145,12 @@ class FeatureChoice:
     coef0: float = 0.0
     n_components: int | float | None = None
     random_state: Any = None
+    cache_size: float = 500.0
 
     @classmethod
-    def of(cls, model, **other) -> FeatureChoice:
-        """Those of an estimator, but for `other`."""
-        return cls(**({name: getattr(model, name) for name in cls.__dataclass_fields__} | other))
+    def of(cls, model) -> FeatureChoice:
+        """Those of an estimator."""
+        return cls(**{name: getattr(model, name) for name in cls.__dataclass_fields__ if hasattr(model, name)})
 
     def with_(self, **other) -> FeatureChoice:
         return replace(self, **other)
@@ -170,11 +188,11 @@ class FeatureChoice:
         """The kernel with gamma resolved on training rows; None where X holds its values."""
         return self._map(0.0).kernel_function(X, weight)
 
-    def products(self, function, X) -> np.ndarray:
-        """Kernel values between all training rows."""
-        if function is None:
-            return np.asarray(check_kernel_matrix(X), dtype=float)
-        K = function(X)
-        if not np.isfinite(K).all():
-            raise ValueError("the kernel matrix is not finite: scale the features, or choose another gamma.")
-        return K
+
+def _check_values(diagonal, first):
+    """Raise a ValueError where kernel values overflow, or where all rows are the same point."""
+    if not (np.isfinite(diagonal).all() and np.isfinite(first).all()):
+        raise ValueError("the kernel matrix is not finite: scale the features, or choose another gamma.")
+    distances = diagonal - 2 * first + first[0]
+    if distances.max() <= 10 * len(first) * np.finfo(float).eps * diagonal.max():
+        raise ValueError("the kernel does not vary over the rows of X: there is nothing to learn from.")

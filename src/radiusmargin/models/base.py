@@ -102,7 +102,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         self.n_iter_ = max(1, int(sum(r.n_iter for r in results)))
 
     def _warn_unless_converged(self):
-        if not self.dual_gap_ <= self.tol:
+        if self.dual_gap_ > self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative gap of {self.dual_gap_:.2g} (tol={self.tol:g}) after "
                 f"{self.n_iter_} iterations. Increase max_iter or tol; where a feature's mean is large beside its "
@@ -137,7 +137,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
             )
         reduction = Reduction(len(self.classes_), pairs=self._in_pairs)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
-        return Training(X, codes, weight, kept, reduction, factors)
+        return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
 
     def _validated(self, X):
         check_is_fitted(self)

@@ -66,14 +66,14 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         or every class against the rest (that of `LinearSVC`), which can fail where no class outweighs the others. None is
         "ovo", but "ovr" with ``coupling="shared"``, whose time grows with the cube of the number of problems.
     kernel : str, callable or transformer, default="linear"
-        Any kernel of `KernelMap`; the model is then linear in the features of that map. A transformer (such as a
-        `KernelMap` with options of its own) is used in place of one.
+        Any kernel of `KernelMap`. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the
+        model is linear in its features.
     gamma, degree, coef0, n_components
-        Parameters of the kernel map. With a kernel the number of components is a real parameter at a whitening near 1:
-        if all are kept, every labelling is fitted exactly, whatever the kernel, and a warning says so. At whitening 0
-        the default keeps all components up to 1500 rows (500 of a precomputed or callable kernel), and above where the
-        labels turn out to need more than the default of `KernelMap` (up to ``9e6 / n_samples``): the model is then that
-        of `SVC`.
+        Parameters of the kernel. At whitening 0 (with the total scatter, no `eta` or `rho`) its features are not formed: the
+        model is that of `SVC`, and the certificate that of the kernel problem. Else, or with `n_components`, the model is
+        linear in the components of a `KernelMap`, and the certificate is that of the model in those. Their number is a real
+        parameter at a whitening near 1: if all are kept, every labelling is fitted exactly, whatever the kernel, and a warning
+        says so.
     solver : {"exact", "alternating", "projected-gradient"}, default="exact"
         "alternating" takes turns between M in closed form and the separator; "projected-gradient" descends on M by
         gradient steps, as Algorithm 1 of the paper, and stops short of the optimum: `dual_gap_` bounds by how much.
@@ -86,6 +86,10 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         Newton steps, or rounds of the other solvers, for each problem.
     warm_start : bool, default=False
         Start from the previous solution when `fit` is called again on as many rows (``solver="exact"``).
+    cache_size : float, default=500
+        Megabytes for rows of a kernel at whitening 0.
+    n_jobs : int or None, default=None
+        Threads over the problems of several classes, and over rows that are scored by a kernel; -1 takes every core.
     random_state : int, RandomState or None, default=None
         Used only by kernel maps that draw landmarks.
     verbose : int, default=0
@@ -108,6 +112,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     radius_, margin_ : ndarray of shape (n_problems,)
         Radius of the enclosing ball of the data and margin ``1 / |v|`` of the separator, in the learned metric.
     n_iter_ : int
+    support_, support_vectors_, dual_coef_, n_support_
+        With a kernel at whitening 0, as in `SVC`; there is no `coef_` then, and `components_` are combinations of the
+        support. `dual_objective_` is NaN where the kernel turned out not to be positive semi-definite.
     history_ : list of dict
         Objective, dual objective and gap of each round, one list after the other for the problems. Only with ``verbose``
         or a solver other than "exact".
@@ -133,7 +140,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def __init__(
         self, C=1.0, *, rho=None, eta=0.0, whitening=1.0, scatter="total", coupling="separate", multi_class=None,
         kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, solver="exact", fit_intercept=True,
-        class_weight=None, tol=1e-6, max_iter=1000, warm_start=False, random_state=None, verbose=0,
+        class_weight=None, tol=1e-6, max_iter=1000, warm_start=False, cache_size=500, n_jobs=None, random_state=None,
+        verbose=0,
     ):  # fmt: skip
         self.C = C
         self.rho = rho
@@ -153,6 +161,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -231,15 +241,15 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     @property
     def _options(self):
-        return Options(float(self.tol), int(self.max_iter), keep_alpha=bool(self.warm_start))
+        # A little is left to the change of units, in which what is returned is rounded.
+        return Options(0.95 * float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
 
     # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
 
     def _learn_expansion(self, choice, training, listeners):
-        scores, coef = learn_expansion(self, choice, training, listeners)
-        self.__dict__.pop("history_", None)
+        scores, coef, support = learn_expansion(self, choice, training, listeners)
         unit = self._measure(scores, np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
-        self.components_ = expansion_root(scores, coef, unit)[:, coef.any(axis=0)]
+        self.components_ = expansion_root(scores, coef, unit)[:, support]
 
     # -- the rest of the family: a metric that is found by iteration, in standardised units ---------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 
 from .._compat import callback_context
@@ -29,6 +30,14 @@ class Listeners:
         yield
         for context, y in told:
             context.call_on_fit_task_end(estimator=self.model, X=self.data["X"], y=y)
+
+    @property
+    def pairs(self):
+        """What a kernel machine is to call while it runs: with pairs of rows and the gap, or nothing."""
+        return self._print_pairs if self.model.verbose else None
+
+    def _print_pairs(self, pairs, gap):
+        print(f"\r[{type(self.model).__name__}] {pairs:,} pairs, gap {gap:.2g} ", end="", file=sys.stderr, flush=True)
 
     def report(self, k, result):
         """A line on problem k, where `verbose` asks for it."""

@@ -22,14 +22,16 @@ class SVM(Competitor):
     C : float, default=1.0
         Weight of the loss.
     kernel, gamma, degree, coef0, n_components
-        The kernel map, as in `FSVM`.
-    fit_intercept, class_weight, tol, max_iter, random_state, verbose
+        As in `FSVM` at whitening 0: with a kernel the model is `SVC`.
+    fit_intercept, class_weight, tol, max_iter, cache_size, n_jobs, random_state, verbose
         As in `FSVM`.
 
     Attributes
     ----------
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
         As in `FSVM`.
+    support_, support_vectors_, dual_coef_, n_support_
+        With a kernel, as in `SVC`.
 
     Notes
     -----
@@ -46,6 +48,18 @@ class SVM(Competitor):
     """
 
     _accepts_sparse = True
+
+    def __init__(
+        self, C=1.0, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, fit_intercept=True,
+        class_weight=None, tol=1e-6, max_iter=1000, cache_size=500, n_jobs=None, random_state=None, verbose=0,
+    ):  # fmt: skip
+        super().__init__(
+            C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
+            fit_intercept=fit_intercept, class_weight=class_weight, tol=tol, max_iter=max_iter,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
 
     def _learn(self, training, listeners):
         choice = FeatureChoice.of(self)
@@ -64,7 +78,7 @@ class SVM(Competitor):
             intercept=bool(self.fit_intercept),
         )  # fmt: skip
         with listeners.problems(training.labels):
-            found = solve(batch, Options(float(self.tol), int(self.max_iter)))
+            found = solve(batch, Options(float(self.tol), int(self.max_iter), self.n_jobs))
         results = [found[k, 0] for k in range(len(found))]
         for k, result in enumerate(results):
             listeners.report(k, result)

@@ -28,6 +28,8 @@ class Training:
         How the classes become problems of two.
     factors : ndarray of shape (n_classes,)
         Weights of the classes.
+    intercept : bool, default=True
+        Whether separators have one.
     """
 
     X: Any
@@ -36,6 +38,7 @@ class Training:
     kept: np.ndarray
     reduction: Reduction
     factors: np.ndarray
+    intercept: bool = True
 
     @cached_property
     def labels(self) -> np.ndarray:

@@ -77,13 +77,14 @@ class Averaging:
         return np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models]), np.sum(totals, axis=0)
 
     def _expansion(self, group, members):
-        choice, Cs = group.choice(self.choice), [m.C for m in members]
-        fit = fit_expansion(choice, self.training, Cs, self.fitting.options(self.tol))
-        coef, intercept = self._sum(fit.products, fit.coef, fit.intercept)
-        space, support = fit.supported(coef)
-        results = fit.results
-        totals = np.array([results.objective.sum(), results.dual_objective.sum(), results.n_iter.sum()])
-        return space, (coef[:, support], intercept), totals
+        choice, Cs, weight = group.choice(self.choice), [m.C for m in members], self.training.costs
+        space, found = fit_expansion(choice, self.training, Cs, self.fitting.options(self.tol))
+        squares = found.scores**2 @ weight / weight.sum()
+        sizes = np.sqrt(squares.mean(axis=0)).clip(1e-300)
+        coef = np.einsum("kcn,c->kn", found.coef, 1 / sizes)
+        support = np.flatnonzero(coef.any(axis=0))
+        totals = np.array([found.objective.sum(), found.dual_objective.sum(), found.n_iter.sum()])
+        return space.part(support), (coef[:, support], found.intercept @ (1 / sizes)), totals
 
     def _sum(self, rows, coef, intercept):
         """Separators (M, K, d) of some members, each divided by the size of its scores, as those of their sum."""

@@ -82,6 +82,14 @@ class HeldOut:
         values = [self.score_one(coef[i, j], intercept[i, j], rows) for i, j in members]
         return np.reshape(values, coef.shape[:2])
 
+    def score_values(self, values):
+        """Scores (M,) of members whose decision values (M, K, n) on these rows are there already."""
+        K = values.shape[1]
+        if self.data.scoring is None or self.data.scoring == "accuracy":
+            predicted = self.data.training.reduction.predict(values.swapaxes(1, 2))
+            return (predicted == self.codes) @ self.weight / self.weight.sum()
+        return np.array([self.score_one(np.eye(K), np.zeros(K), member.T) for member in values])
+
     def _accuracy(self, coef, intercept, rows):
         (M, K, d), accuracy = coef.shape, np.empty(len(coef))
         intercept = intercept.reshape(M, K)

@@ -92,11 +92,9 @@ def evaluate(search, choice, data, fitting, scores):
         kernel, general = [KernelFolds(data, choice, fitting)], [FoldByFold(data, choice, fitting)]
         if choice.is_linear:
             general = [LinearFolds(data, choice, fitting), *general]
-        evaluation = Evaluation(
-            groups,
-            lambda group: kernel if group.is_expansion(choice) else general,
-            scores,
-            band=band,
-            tol=search.cv_tol,
-        )
+
+        def ways_of(group):
+            return kernel if group.is_expansion(choice) else general
+
+        evaluation = Evaluation(groups, ways_of, scores, band=band, tol=search.cv_tol, slack=slack)
     evaluation.run(Cs, isinstance(search.Cs, Integral))
