@@ -1,6 +1,7 @@
 """What is minimised, in arrays: rows, labels, regularisers, and what comes back."""
 
 from .batch import Batch, Options, Start
+from .multipliers import balanced
 from .regularizers import Quadratics
 from .result import HingeResult, Result, Results, relative_gap
 from .rows import Dense, InnerProducts, Rows, Sparse, rows_of
@@ -17,6 +18,7 @@ __all__ = [
     "Rows",
     "Sparse",
     "Start",
+    "balanced",
     "relative_gap",
     "rows_of",
 ]

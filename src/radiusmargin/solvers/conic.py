@@ -12,7 +12,7 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-from .result import Result
+from ..problems import Result
 
 # A linear map of one variable: a multiple of the identity, a diagonal, or a matrix.
 Map = float | np.ndarray | sp.sparray
@@ -144,7 +144,9 @@ def _run(solver: clarabel.DefaultSolver) -> clarabel.DefaultSolution:
     signal has to be kept until it has returned.
     """
     handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):  # signals reach that one only
+    if threading.current_thread() is not threading.main_thread() or not callable(
+        handler
+    ):  # signals reach that one only
         return solver.solve()
     caught: list[tuple] = []
     signal.signal(signal.SIGINT, lambda *event: caught.append(event))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..problems import Result
 from .conic import ConicProgram
-from .result import Result
 
 SMALLEST = 1e-100  # size of a feature below which squares of it, and of products with it, underflow
 
@@ -197,21 +197,6 @@ def best_intercept(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
     if level <= slack:  # no positive row: everything left of the first kink is optimal
         return float(kinks[0])
     return float(kinks[left] + kinks[right]) / 2
-
-
-def balanced(theta: np.ndarray, fit_intercept: bool) -> np.ndarray:
-    """Shrink the heavier sign of `theta` so that it sums to zero; it stays within any box around zero.
-
-    >>> balanced(np.array([3.0, -1.0, -1.0]), True)
-    array([ 2., -1., -1.])
-    """
-    if not fit_intercept:
-        return theta
-    positive, negative = theta[theta > 0].sum(), -theta[theta < 0].sum()
-    lighter = min(positive, negative)
-    if lighter <= 0.0:
-        return np.zeros_like(theta)
-    return np.where(theta > 0, theta * (lighter / positive), theta * (lighter / negative))
 
 
 def scalings(c: np.ndarray, stiffness: float) -> list[tuple[float, float, float]]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..problems import relative_gap
 from .conic import ConicSolution, ConicSolverError
 from .far_pairs import extreme_pairs, far_pairs, squared_differences
 from .margin import MarginResult, check_range, prepare
 from .pairwise_models import Dual, Model, MuPlus, Plus, Primal
-from .result import relative_gap
 
 PAIRS_PER_ROUND = 20  # a round costs as much with 20 more pairs, and there are half as many
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..problems import Quadratics
+
 MOST_ROUNDS = 12  # where these do not suffice the regulariser is nearly a kink
 HALVINGS = 4
 RIDGE = 1e-9  # relative: the penalised form has no curvature of its own along w
@@ -23,7 +25,8 @@ def solve_proximal_newton(problem, state):
         if gap <= problem.tol or state.n_iter >= problem.max_iter:
             return True
         W, b, objective = state.W.copy(), state.b.copy(), state.history[-1]["objective"]
-        state.take(ONLY, problem.hinge(ONLY, *_quadratic_model(problem, W), state.start(ONLY), inner_tol))
+        model = _quadratic_model(problem, W)
+        state.take(ONLY, problem.hinge(ONLY, model, inner_tol, state.start(ONLY), spent=state.n_iter))
         state.certify()
         descends = _descends(problem, state, W, b, objective)
         gap = state.history[-1]["gap"]
@@ -37,12 +40,12 @@ def solve_proximal_newton(problem, state):
 
 
 def _quadratic_model(problem, W):
-    """(H, (q, constant)) with ``1/2 w'Hw - q'w + constant`` equal to phi(N) to second order at W."""
+    """The quadratic function that equals phi(N) to second order at W."""
     point, w = problem.norm.at(W), W[:, 0]
     gradient, H = point.expansion(problem.penalty)
     H = (H + H.T) / 2 + RIDGE * problem.penalty.slope(point.value) / point.value * problem.norm.T
-    q = H @ w - gradient
-    return H, np.append(q, problem.penalty.value(point.value) - w @ gradient + w @ H @ w / 2)[None]
+    constant = problem.penalty.value(point.value) - w @ gradient + w @ H @ w / 2
+    return Quadratics(H[None], (H @ w - gradient)[None], np.array([constant]))
 
 
 def _descends(problem, state, W, b, objective):

@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from .hinge import _solve
+from ..problems import Batch, Options, Quadratics, Result, Start, balanced, relative_gap, rows_of
+from .hinge import solve
 from .matrix_newton import solve_matrix_newton
 from .metric_norm import Constrained, MetricNorm, Penalised
 from .proximal_newton import solve_proximal_newton
-from .result import Result, relative_gap
 
 ROUGH = 1e-3
 
@@ -68,7 +68,7 @@ class RadiusMarginProblem:
     @property
     def is_plain(self):
         """Whether this is F-SVM itself, one hinge problem."""
-        return self.n_columns == 1 and self.norm.eta == 0.0 and isinstance(self.penalty, Constrained)
+        return self.n_columns == 1 and self.norm.eta == 0.0 and self.penalty.is_quadratic
 
     @cached_property
     def costs(self):
@@ -102,22 +102,13 @@ class RadiusMarginProblem:
 
     def feasible(self, alpha):
         """alpha in its box with y'alpha = 0 in every column, by shrinking the class that carries too much."""
-        alpha = np.minimum(alpha, self.costs)
-        if not self.fit_intercept:
-            return alpha
-        up = np.where(self.Y > 0, alpha, 0.0).sum(axis=1)
-        down = np.where(self.Y < 0, alpha, 0.0).sum(axis=1)
-        least = np.minimum(up, down)
-        factors = [np.where(total > 0, least / np.where(total > 0, total, 1.0), 0.0)[:, None] for total in (up, down)]
-        return alpha * np.where(self.Y > 0, *factors)
+        return np.abs(balanced(self.Y * np.minimum(alpha, self.costs), self.fit_intercept))
 
-    def hinge(self, columns, B, linear, start, tol):
-        """Solve the hinge problems of some columns for one regulariser, warm-started."""
-        return _solve(
-            self.X, np.ascontiguousarray(self.Y[columns]), self.weights, np.array([self.C]), B=B[None], linear=linear,
-            problems=np.array([[0, j, 0] for j in range(len(columns))]), start=start,
-            keep_alpha=True, fit_intercept=self.fit_intercept, tol=tol, max_iter=self.max_iter,
-        )  # fmt: skip
+    def hinge(self, columns, regularizer, tol, start=None, spent=0):
+        """Solve the hinge problems of some columns for one quadratic regulariser, with the steps that are left."""
+        labels, intercept = np.ascontiguousarray(self.Y[columns]), bool(self.fit_intercept)
+        batch = Batch(rows_of(self.X), labels, self.weights, np.array([self.C]), regularizer, intercept=intercept)
+        return solve(batch, Options(tol, int(self.max_iter) - spent, keep_alpha=True), start)
 
 
 @dataclass(eq=False)
@@ -135,8 +126,7 @@ class State:
     history: list = field(default_factory=list)
 
     def start(self, columns):
-        theta = np.column_stack([self.W.T, self.b]) if self.problem.fit_intercept else self.W.T
-        return np.ascontiguousarray(theta[columns]), np.ascontiguousarray(self.alpha[columns])
+        return Start(self.W.T[columns], self.b[columns], np.ascontiguousarray(self.alpha[columns]))
 
     def take(self, columns, batch):
         self.W[:, columns], self.b[columns] = batch.coef[:, 0].T, batch.intercept[:, 0]
@@ -187,7 +177,7 @@ def initial_state(problem):
     """The separators of every column in the whitened metric, which solve the plain problem, or the start it has."""
     K, n = problem.Y.shape
     state = State(problem, np.zeros((problem.X.shape[1], K)), np.zeros(K), np.zeros((K, n)))
-    columns, start = np.arange(K), (None, None)
+    columns, start = np.arange(K), None
     if problem.start is not None:
         coef, intercept, alpha = problem.start
         state.W, state.alpha = coef.T.copy(), problem.feasible(alpha)  # labels may be others than it was found for
@@ -195,9 +185,9 @@ def initial_state(problem):
         if not problem.is_plain:
             return state
         start = state.start(columns)
-    kappa = problem.penalty.kappa if isinstance(problem.penalty, Constrained) else problem.weights.sum()
+    kappa = problem.penalty.bound(problem.weights.sum())
     tol = max(0.1 * problem.tol, 1e-10) if K == 1 else ROUGH  # only the start of matrix Newton steps
-    state.take(columns, problem.hinge(columns, problem.norm.T / kappa, None, start, tol))
+    state.take(columns, problem.hinge(columns, Quadratics(problem.norm.T[None] / kappa), tol, start))
     return state
 
 

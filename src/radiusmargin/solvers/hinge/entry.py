@@ -8,7 +8,6 @@ import numpy as np
 
 from ...problems import Batch, Options, Results, Start
 from .backend import solve_batch
-from .row_space import reduced
 
 DEFAULT, COLD = Options(), Start()
 
@@ -50,14 +49,7 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
     if len(batch.Cs) > 1 and np.any(np.diff(batch.Cs) < 0):
         order = np.argsort(batch.Cs, kind="stable")
         return solve(replace(batch, Cs=batch.Cs[order]), options, start).at(np.argsort(order))
-    start = start or COLD
-    reduction = reduced(batch)
-    if reduction is None:
-        return solve_batch(batch, options, start)
-    smaller, lift = reduction
-    results = solve_batch(smaller, options, Start(alpha=start.alpha))
-    P, K, _ = results.coef.shape
-    return replace(results, coef=lift(results.coef.reshape(P * K, -1)).reshape(P, K, -1))
+    return solve_batch(batch, options, start or COLD)
 
 
 def _check_overflow(batch):

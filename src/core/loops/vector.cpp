@@ -1,9 +1,9 @@
-#include "kernels.hpp"
+#include "loops/vector.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "clones.hpp"
+#include "loops/clones.hpp"
 
 namespace rm {
 namespace {
