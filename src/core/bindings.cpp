@@ -28,7 +28,8 @@ class Arrays {
     template <class T = Array>
     T get(nb::handle owner, const char* name) {
         T array;
-        if (!nb::try_cast(owner.attr(name), array)) throw nb::value_error((std::string(name) + " must be a numeric array").c_str());
+        if (!nb::try_cast(owner.attr(name), array))
+            throw nb::value_error((std::string(name) + " must be a numeric array").c_str());
         held_.push_back(nb::cast(array, nb::rv_policy::reference));
         return array;
     }
@@ -117,7 +118,8 @@ nb::tuple solve(nb::handle batch, nb::handle options, nb::object theta, nb::hand
     auto coef = make_array<double>({P, K, d}), alpha = make_array<double>({keep_alpha ? P : 0, K, n});
     auto intercept = make_array<double>({P, K}), objective = make_array<double>({P, K}), dual = make_array<double>({P, K});
     auto n_iter = make_array<std::int64_t>({P, K});
-    const Outputs out{coef.data(), intercept.data(), objective.data(), dual.data(), keep_alpha ? alpha.data() : nullptr, n_iter.data()};
+    double* multipliers = keep_alpha ? alpha.data() : nullptr;
+    const Outputs out{coef.data(), intercept.data(), objective.data(), dual.data(), multipliers, n_iter.data()};
     {
         nb::gil_scoped_release release;
         solve_batch(given, settings, n_threads, begin, out);

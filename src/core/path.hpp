@@ -77,7 +77,7 @@ class Path {
     static Solution solve(const Problem<Rows>& problem, const Options& options, const Solution& start) {
         Solution sifted;
         if constexpr (CanPick<Rows>)
-            if (options.method == Method::automatic && strategy::sift<Rows>(problem.n(), problem.D())) {
+            if (options.method == Method::automatic && strategy::sift(problem.n(), problem.D())) {
                 certify_zero(problem, sifted);
                 if (Sifting<Rows>(problem, options).run(start, sifted) || sifted.n_iter >= options.max_iter) return sifted;
             }
@@ -119,8 +119,7 @@ void run_path(const PathProblem<Source>& given, const Options& options, Solution
     if (!start.theta.empty() && chosen.intercept)
         start.theta.back() += dot(static_cast<Index>(chosen.mean.size()), chosen.mean.data(), start.theta.data());
     const Index D = given.source.d + chosen.intercept;
-    const bool sift = options.method == Method::automatic &&
-                      static_cast<Index>(chosen.J.size()) >= strategy::kSiftingRatio * D;
+    const bool sift = options.method == Method::automatic && strategy::sift(static_cast<Index>(chosen.J.size()), D);
     given.source.with_form(chosen, sift, options.poll, [&](const auto& rows) {
         Path<Source, std::decay_t<decltype(rows)>>(given, rows, options).run(std::move(start), sink);
     });

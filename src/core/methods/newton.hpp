@@ -24,7 +24,8 @@ double slope_root(const Slope& slope_at, double at_zero) {
     double low = 0, at_low = at_zero;
     const double enough = newton_constants::kSlopeReduction * std::abs(at_low);
     double high = 1, at_high = slope_at(high);
-    if (std::abs(at_high) <= enough) return high;
+    // A slope that is small but positive may belong to a minimum long passed, unless the first half went down enough.
+    if (std::abs(at_high) <= enough && (at_high <= 0 || slope_at(0.5) <= -at_high)) return high;
     while (at_high < 0 && high < 1e12) {
         low = high, at_low = at_high;
         high *= 2, at_high = slope_at(high);

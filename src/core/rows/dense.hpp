@@ -163,6 +163,7 @@ void DenseArray::with_form(const Chosen& chosen, bool sift, const Poll& poll, F&
     as_it_is ? f(view) : f(view.rows(chosen.J.data(), m, poll));
 }
 
-static_assert(IsRows<DenseRows> && CanGram<DenseRows> && CanRowGram<DenseRows> && CanCopy<DenseRows> && CanPick<DenseRows>);
+static_assert(IsRows<DenseRows> && CanGram<DenseRows> && CanRowGram<DenseRows>);
+static_assert(CanCopy<DenseRows> && CanPick<DenseRows>);
 
 }  // namespace rm

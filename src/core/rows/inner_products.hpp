@@ -108,7 +108,8 @@ struct ProductArray {
     void with_form(const Chosen& chosen, bool, const Poll&, F&& f) const {
         f(InnerProducts(products, n, chosen.J, chosen.y, chosen.intercept));
     }
-    static Move put_back(const InnerProducts& form, const std::vector<Index>& J, const Vector&, const Vector& theta, double* out) {
+    static Move put_back(const InnerProducts& form, const std::vector<Index>& J, const Vector&, const Vector& theta,
+                         double* out) {
         return form.put_back(J, theta, out);
     }
 };

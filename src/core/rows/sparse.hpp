@@ -148,6 +148,7 @@ void SparseArray::with_form(const Chosen& chosen, bool, const Poll& poll, F&& f)
     chosen.all(n) ? f(view) : f(view.rows(chosen.J.data(), static_cast<Index>(chosen.J.size()), poll));
 }
 
-static_assert(IsRows<SparseRows> && CanGram<SparseRows> && CanRowGram<SparseRows> && CanCopy<SparseRows> && CanPick<SparseRows>);
+static_assert(IsRows<SparseRows> && CanGram<SparseRows> && CanRowGram<SparseRows>);
+static_assert(CanCopy<SparseRows> && CanPick<SparseRows>);
 
 }  // namespace rm

@@ -31,6 +31,7 @@ WARM_PENALTY = 3.0
 GROWTH = 2.5
 LARGEST_PENALTY = 1e10
 RESIDUAL_SHARE = 3.0  # an inner problem is solved when its residual no longer dominates complementarity
+CENTRED_ROWS = 10000  # between more there is no room worth a pass
 NEWTON_BUDGET = 200  # Newton steps past which the interior point is the cheaper bet
 
 
@@ -168,9 +169,14 @@ class Solution:
             self.dual_objective, self.alpha = dual_objective, alpha
 
 
-def centre_intercept(problem, tol, theta):
-    """Where the loss is flat in the intercept, the middle of the flat part; see ``problem.hpp``."""
-    if not problem.intercept:
+def centre_intercept(problem, tol, alpha, theta):
+    """Where the loss is flat in the intercept, the middle of the flat part.
+
+    A multiplier between its bounds belongs to a row on the margin, which says where b is. Else rows within sqrt(tol) of
+    their kink count as on it, and on each side of b the loss is flat up to the next kink if the rows that pull balance.
+    """
+    inside = (alpha > 0.05 * problem.c) & (alpha < 0.95 * problem.c)
+    if not problem.intercept or inside.any() or len(alpha) > CENTRED_ROWS:
         return theta
     z, y, c = problem.margins(theta), problem.y, problem.c
     here = np.abs(z) <= np.sqrt(tol)
@@ -344,7 +350,7 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
         for k, C in enumerate(batch.Cs):
             problem = Problem(A, C * batch.weights[J], regularizer)
             best = solve_problem(problem, options, theta, multipliers)
-            best.theta = centre_intercept(problem, options.tol, best.theta)
+            best.theta = centre_intercept(problem, options.tol, best.alpha, best.theta)
             w, intercept[p, k] = A.in_users_units(best.theta)
             np.add.at(coef[p, k], *combine(w))
             alpha[p, k, J] = best.alpha
