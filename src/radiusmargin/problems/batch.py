@@ -127,10 +127,13 @@ class Options:
     method: str = "auto"
 
     def __post_init__(self):
-        if type(self.tol) is not float or not 0.0 < self.tol < np.inf:  # the check itself takes longer than all others
+        if (
+            type(self.tol) is not float or not 0.0 < self.tol < np.inf
+        ):  # the quick way; a check takes longer than all else here
             check_positive("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-        if self.n_threads is not None and (self.n_threads == 0 or not isinstance(self.n_threads, Integral)):
+        if type(self.max_iter) is not int or not 0 < self.max_iter < 2**31:
+            check_count("max_iter", self.max_iter)
+        if self.n_threads not in (1, None) and (self.n_threads == 0 or not isinstance(self.n_threads, Integral)):
             raise ValueError(
                 f"n_jobs must be a positive number of threads or -1 for every core, got {self.n_threads!r}."
             )
