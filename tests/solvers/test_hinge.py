@@ -602,7 +602,10 @@ def test_ctrl_c_stops_a_long_solve(case):
     assert process.stdout.readline().strip() == "ready"
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    try:
+        out, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert out.strip() == "interrupted"
 
 
