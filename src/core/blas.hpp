@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "loops/vector.hpp"
+#include "strategy.hpp"
 
 namespace rm::blas {
 
@@ -32,10 +32,8 @@ inline void inner_gram(double* A, Index D, Index m, double* H) {
     dsyrk(&lower, &yes, &n, &k, &one, A, &k, &zero, H, &n);
 }
 
-constexpr Index kOwnFactor = 48;  // up to this our own loop beats a library call, as it does for Gram matrices
-
 inline bool factorise(double* H, Index D) {
-    if (D <= kOwnFactor || dpotrf == nullptr) return cholesky(H, D);
+    if (D <= strategy::kBlasFrom || dpotrf == nullptr) return cholesky(H, D);
     char lower = 'L';
     int n = static_cast<int>(D), info = 0;
     dpotrf(&lower, &n, H, &n, &info);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "methods/sifting.hpp"
+#include "rows/source.hpp"
 
 namespace rm {
 
@@ -16,6 +17,7 @@ struct Sink {
 // What the path of one problem is made of. `linear` holds q and the constant, or is null.
 template <class Source>
 struct PathProblem {
+    static_assert(IsSource<Source>);
     const Source& source;
     const Chosen& chosen;
     const Regularizer& B;

@@ -6,16 +6,27 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rows/contract.hpp"
+#include "loops/vector.hpp"
+
+namespace rm {
+
+// What a form of rows can do beyond products with vectors; see rows/contract.hpp.
+struct Abilities {
+    bool gram, row_gram, copy;
+};
+
+}  // namespace rm
 
 namespace rm::strategy {
 
 // -- Forms of rows ------------------------------------------------------------------------------------------------------
 
-// Features from which Gram matrices and factors are left to the BLAS. Our own loops (Columns) take 0.7 of its time at 10 and
-// 20 features, 0.85 at 48, and 1.1 at 64 (300 and 2,000 rows).
+// Features from which Gram matrices, and size from which factors, are left to the BLAS. Our own loops (Columns) take 0.7 of
+// its time at 10 and 20 features, 0.85 at 48, and 1.1 at 64 (300 and 2,000 rows).
 constexpr Index kBlasFrom = 48;
 inline bool in_columns(Index d) { return d < kBlasFrom; }
+// Rows that their middle is taken of: any point near it serves to centre them.
+constexpr Index kCentreSample = 20000;
 
 // -- Many rows: sifting -------------------------------------------------------------------------------------------------
 
@@ -43,10 +54,9 @@ constexpr int kSiftingRounds = 12;
 constexpr Index kRowSpaceRows = 4096;
 constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
 constexpr int kSweeps = 10;     // over pairs: a problem that takes more (a large C) may take hundreds
-template <class Rows>
-bool in_row_space(Index n, Index d, bool dense_regularizer, double tol) {
-    if (!CanRowGram<Rows>) return false;
-    if (!CanGram<Rows> || d > n) return true;
+inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer, double tol) {
+    if (!rows.row_gram) return false;
+    if (!rows.gram || d > n) return true;
     if (dense_regularizer || n > kRowSpaceRows) return false;
     return n <= (tol >= kNear ? 5 : 3) * d;
 }
@@ -61,17 +71,13 @@ constexpr int kNewtonSteps = 200;
 constexpr int kPatience = 10;
 // The interior point factors a matrix of all coefficients, which is out of the question where these outnumber the rows and
 // inner products were used instead.
-template <class Rows>
-bool interior_point(Index n, Index d, bool by_rows) {
-    return CanGram<Rows> && (d <= n || !by_rows);
-}
+inline bool interior_point(const Abilities& rows, Index n, Index d, bool by_rows) { return rows.gram && (d <= n || !by_rows); }
 // Principal axes need all eigenvectors of the smaller side, in one call that cannot be interrupted, and dense rows,
 // twice (1.6 GB).
 constexpr Index kMostAxes = 1000;
 constexpr double kAxesNumbers = 1e8;
-template <class Rows>
-bool principal_axes(Index n, Index d) {
-    const Index axes = CanCopy<Rows> ? std::min(n, d) : n;
+inline bool principal_axes(const Abilities& rows, Index n, Index d) {
+    const Index axes = rows.copy ? std::min(n, d) : n;
     return axes <= kMostAxes && double(n) * double(axes) <= kAxesNumbers;
 }
 

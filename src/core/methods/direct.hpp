@@ -21,16 +21,16 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     certify_zero(problem, best);
     const Index n = problem.n(), d = problem.d();
     const int budget = options.method == Method::interior_point ? 0 : std::min(options.max_iter, strategy::kNewtonSteps);
-    const bool by_rows = !problem.q && strategy::in_row_space<Rows>(n, d, problem.B.dense(), options.tol);
+    const bool by_rows = !problem.q && strategy::in_row_space(abilities<Rows>, n, d, problem.B.dense(), options.tol);
     if constexpr (CanRowGram<Rows>)
         if (by_rows) RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
     if constexpr (CanGram<Rows>)
         if (!by_rows) Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
     const auto unfinished = [&] { return !(best.gap() <= options.tol) && best.n_iter < options.max_iter; };
     if constexpr (CanGram<Rows>)
-        if (unfinished() && strategy::interior_point<Rows>(n, d, by_rows))
+        if (unfinished() && strategy::interior_point(abilities<Rows>, n, d, by_rows))
             InteriorPoint<Rows>(problem, options).run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);
-    if (unfinished() && strategy::principal_axes<Rows>(n, d))
+    if (unfinished() && strategy::principal_axes(abilities<Rows>, n, d))
         PrincipalAxes<Rows>(problem, options).run(options.max_iter - best.n_iter, best);
     return best;
 }

@@ -66,59 +66,12 @@ template <class A> constexpr bool IsRows =
     contract::Has<contract::Transposed, A>::value && contract::Has<contract::Norm, A>::value &&
     contract::Has<contract::DualNorm, A>::value;
 
+template <class A> constexpr Abilities abilities{CanGram<A>, CanRowGram<A>, CanCopy<A>};
+
 // What rows with features have in common: their coefficients are those of features.
 struct Features {
     static double squared_norm(const Regularizer& B, const Vector& theta, const Vector&) { return B.quadratic(theta.data()); }
     static double squared_dual_norm(const Regularizer& B, const double* g) { return B.inverse_quadratic(g); }
 };
-
-// How far the intercept moves on the way from centred rows to the caller's: by `shift`, the sum of terms of this `size`.
-struct Move {
-    double shift = 0, size = 0;
-};
-
-// The same for what the caller gave.
-struct FeatureSource {
-    template <class Form>
-    static Move put_back(const Form& form, const std::vector<Index>&, const Vector& mean, const Vector& theta, double* out) {
-        std::copy_n(theta.data(), form.d(), out);
-        Move move;
-        for (Index k = 0; k < form.d(); ++k) move.size += std::abs(mean[k] * theta[k]);
-        move.shift = dot(form.d(), mean.data(), theta.data());
-        return move;
-    }
-};
-
-inline Vector pick(const double* from, const std::vector<Index>& J) {
-    Vector out(J.size());
-    for (std::size_t j = 0; j < J.size(); ++j) out[j] = from[J[j]];
-    return out;
-}
-
-// The rows of one problem among those of the caller.
-struct Chosen {
-    std::vector<Index> J;
-    const double* labels;  // of all rows
-    Vector y, mean;        // labels of J, and where J is centred
-    bool intercept;
-
-    bool all(Index n) const {  // a permutation or a bootstrap sample is not the matrix itself
-        if (static_cast<Index>(J.size()) != n) return false;
-        for (Index i = 0; i < n; ++i)
-            if (J[i] != i) return false;
-        return true;
-    }
-};
-
-// Any point near the middle of the rows J: a sample of them is as good as all. add(i, sum) adds row i.
-template <class Add>
-Vector middle(Index d, const std::vector<Index>& J, const Add& add) {
-    constexpr Index kSample = 20000;
-    Vector mean(d, 0.0);
-    const Index m = static_cast<Index>(J.size()), step = std::max<Index>(1, m / kSample), count = (m + step - 1) / step;
-    for (Index j = 0; j < m; j += step) add(J[j], mean.data());
-    for (auto& v : mean) v /= double(std::max<Index>(count, 1));
-    return mean;
-}
 
 }  // namespace rm

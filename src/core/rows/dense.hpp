@@ -5,7 +5,6 @@
 
 #include "rows/columns.hpp"
 #include "rows/inner_products.hpp"
-#include "strategy.hpp"
 
 namespace rm {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rows/contract.hpp"
+#include "rows/source.hpp"
 
 namespace rm {
 

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "rows/inner_products.hpp"
-#include "strategy.hpp"
 
 namespace rm {
 
