@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "kernels.hpp"
+#include "strategy.hpp"
 
 namespace rm::blas {
 
@@ -15,8 +15,6 @@ inline Dsyrk dsyrk = nullptr;
 inline Dgemm dgemm = nullptr;
 inline Dpotrf dpotrf = nullptr;
 inline Dsyev dsyev = nullptr;
-
-constexpr Index kSmall = 48;  // below this our own loops beat a library call
 
 // Lower triangle of A A' for a column-major D x m matrix A.
 inline void outer_gram(double* A, Index D, Index m, double* H) {
@@ -35,19 +33,20 @@ inline void inner_gram(double* A, Index D, Index m, double* H) {
 }
 
 inline bool factorise(double* H, Index D) {
-    if (D <= kSmall || dpotrf == nullptr) return cholesky(H, D);
+    if (D <= strategy::kBlasFrom || dpotrf == nullptr) return cholesky(H, D);
     char lower = 'L';
     int n = static_cast<int>(D), info = 0;
     dpotrf(&lower, &n, H, &n, &info);
     return info == 0;
 }
 
-// A D x D matrix, given by its lower triangle, becomes its eigenvectors (columns); false if they were not found.
-inline bool eigenvectors(double* A, Index D) {
+// A D x D matrix, given by its lower triangle, becomes its eigenvectors (columns), by increasing eigenvalues; false if they
+// were not found.
+inline bool eigenvectors(double* A, Index D, std::vector<double>& values) {
     char vectors = 'V', lower = 'L';
     int n = static_cast<int>(D), info = 0, size = -1;
     double best = 0;
-    std::vector<double> values(D);
+    values.resize(D);
     dsyev(&vectors, &lower, &n, A, &n, values.data(), &best, &size, &info);
     size = static_cast<int>(best);
     std::vector<double> work(size);

@@ -6,17 +6,16 @@
 // sifting, for rows whose multiplier is fixed.
 #pragma once
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <functional>
 
-#include "regularizer.hpp"
-#include "rows.hpp"
+#include "rows/contract.hpp"
+#include "strategy.hpp"
 
 namespace rm {
 
 template <class Rows>
 struct Problem {
+    static_assert(IsRows<Rows>);
     const Rows& A;
     const Regularizer& B;
     const double* c;
@@ -35,6 +34,11 @@ struct Problem {
         A.times(negative.data(), z.data());
         for (auto& zi : z) zi += 1.0;
     }
+    // All but the loss, at theta with margins z.
+    double smooth_part(const Vector& theta, const Vector& z) const {
+        const double linear = q ? dot(D(), q, theta.data()) : 0.0;
+        return 0.5 * A.squared_norm(B, theta, z) - linear + constant;
+    }
 };
 
 struct Solution {
@@ -44,10 +48,12 @@ struct Solution {
     double gap() const { return (objective - dual_objective) / std::max(std::abs(objective), 1e-300); }
 };
 
+enum class Method { automatic, direct, interior_point };  // direct: no sifting; interior_point: nothing before it
+
 struct Options {
     double tol = 1e-6;
     int max_iter = 1000;
-    int newton_budget = 200;  // past it the interior point is the cheaper bet
+    Method method = Method::automatic;
     Poll poll;
 };
 
@@ -78,20 +84,15 @@ inline void keep_better(const Vector& theta, double primal, Vector alpha, double
 // Evaluates both objectives at (theta, alpha), alpha made feasible first, and keeps the pair if it is better.
 template <class Rows>
 bool certify(const Problem<Rows>& problem, const Vector& theta, Vector alpha, Solution& best) {
-    const Index d = problem.d(), D = problem.D();
+    const Index D = problem.D();
     double dual;
     if (!balance(problem, alpha, dual)) return false;
-    Vector z, Bw(d), g(D);
+    Vector z, g(D);
     problem.margins(theta, z);
-    problem.B.times(theta.data(), Bw.data());
-    double primal = 0.5 * dot(d, theta.data(), Bw.data()) + hinge_loss(problem.n(), problem.c, z.data());
+    double primal = problem.smooth_part(theta, z) + hinge_loss(problem.n(), problem.c, z.data());
     problem.A.transposed_times(alpha.data(), g.data());
-    if (problem.q) {
-        primal -= dot(D, problem.q, theta.data());
-        axpy(D, 1.0, problem.q, g.data());
-    }
-    primal += problem.constant;
-    dual += problem.constant - 0.5 * problem.B.inverse_quadratic(g.data());
+    if (problem.q) axpy(D, 1.0, problem.q, g.data());
+    dual += problem.constant - 0.5 * problem.A.squared_dual_norm(problem.B, g.data());
     keep_better(theta, primal, std::move(alpha), dual, best);
     return true;
 }
@@ -109,12 +110,11 @@ void certify_zero(const Problem<Rows>& problem, Solution& best) {
 
 // Where rows of equal weight pull from both sides, the loss is flat in the intercept up to the next kinks: the middle is
 // taken, whatever method found the separator, and whichever end of the flat part it stopped at. A multiplier between its
-// bounds belongs to a row on the margin, which says where b is; between many rows there is no room worth a pass over them.
+// bounds belongs to a row on the margin, which says where b is.
 template <class Rows>
 void centre_intercept(const Problem<Rows>& problem, double tol, const Vector& alpha, Vector& theta) {
-    constexpr Index kManyRows = 10000;
     const Index n = problem.n();
-    if (!problem.intercept() || n > kManyRows) return;
+    if (!problem.intercept() || n > strategy::kCentredRows) return;
     for (Index i = 0; i < n; ++i)
         if (alpha[i] > 0.05 * problem.c[i] && alpha[i] < 0.95 * problem.c[i]) return;
     Vector z;

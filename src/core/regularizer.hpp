@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "blas.hpp"
-#include "kernels.hpp"
+#include "loops/vector.hpp"
 
 namespace rm {
 
@@ -26,6 +26,11 @@ class Regularizer {
             columns_times(B_, d_, d_, d_, w, out);
         else
             for (Index k = 0; k < d_; ++k) out[k] = (B_ ? B_[k] : 1.0) * w[k];
+    }
+    double quadratic(const double* w) const {  // w'Bw
+        Vector Bw(d_);
+        times(w, Bw.data());
+        return dot(d_, w, Bw.data());
     }
     void whiten(double* x) const {  // x <- L^{-1} x for B = LL'
         if (dense_)

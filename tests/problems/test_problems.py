@@ -55,6 +55,7 @@ def test_cells_are_all_combinations_where_none_are_given():
         ({"cells": np.zeros((0, 3), dtype=int)}, "cells must have shape"),
         ({"cells": np.zeros(3, dtype=int)}, "cells must have shape"),
         ({"regularizers": Quadratics(np.ones((1, 4)))}, "regularizers must have shape"),
+        ({"rows": InnerProducts(X @ X.T), "regularizers": Quadratics(np.ones((1, 30)))}, "norm"),
         (
             {"regularizers": Quadratics(None, np.ones((1, 4)), np.zeros(1))},
             "linear of the regularizers must have shape",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
-from radiusmargin.problems import Batch, Dense, InnerProducts, Options, Quadratics, Start, rows_of
+from radiusmargin.problems import Batch, Dense, InnerProducts, Options, Quadratics, Sparse, Start, rows_of
 from radiusmargin.solvers import COMPILED, ConvergenceWarning, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
 from radiusmargin.solvers.hinge import numpy_twin
 
@@ -183,15 +183,21 @@ def test_every_layout_gives_the_same_answer(layout):
     assert result.objective == pytest.approx(expected.objective, rel=1e-8)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("B", [None, "diagonal", "dense"])
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_more_features_than_rows(form, B):
+@pytest.mark.parametrize("method", ["auto", "interior-point"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_more_features_than_rows(form, B, backend, method, intercept):
+    """Also by the interior point alone, which works in the principal axes of the rows then."""
     X, y = overlapping(20, 60, seed=5)
     X[np.abs(X) < 0.8] = 0.0
     B = None if B is None else np.linspace(0.5, 2, 60) if B == "diagonal" else random_spd(60)
-    result = hinge_svm(sparse.csr_array(X) if form == "sparse" else X, y, 1.0, B, tol=1e-8)
-    assert_certified(X, y, 1.0, result, 1e-8, B)
-    assert result.objective == pytest.approx(oracle(X, y, 1.0, B), rel=1e-6)
+    data = sparse.csr_array(X) if form == "sparse" else X
+    batch = one_problem(data, y, 1.0, B, intercept=intercept)
+    result = backend(batch, Options(1e-8, keep_alpha=True, method=method))[0, 0]
+    assert_certified(X, y, 1.0, result, 1e-8, B, fit_intercept=intercept)
+    assert result.objective == pytest.approx(oracle(X, y, 1.0, B, fit_intercept=intercept), rel=1e-6)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -596,7 +602,10 @@ def test_ctrl_c_stops_a_long_solve(case):
     assert process.stdout.readline().strip() == "ready"
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    try:
+        out, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert out.strip() == "interrupted"
 
 
@@ -625,6 +634,35 @@ def test_inner_products_do_not_tell_the_origin():
     X, y = overlapping()
     with pytest.raises(ValueError, match="do not tell the origin"):
         Batch(InnerProducts(X @ X.T), y[None], np.ones(60), np.ones(1), intercept=False)
+
+
+FORMS = {
+    "dense": Dense,
+    "columns": lambda X: Dense(np.asfortranarray(X)),
+    "with products": lambda X: Dense(X, X @ X.T),
+    "sparse": lambda X: Sparse(sparse.csr_array(X)),
+    "inner products": lambda X: InnerProducts(X @ X.T),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("shape", [(80, 4), (150, 60), (40, 90)])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_answer(form, shape, backend):
+    """Labellings with rows that take no part, subsets, weights: few features, many, and more than rows."""
+    X, y = overlapping(*shape, seed=2)
+    n, rng = len(y), np.random.default_rng(0)
+    labels = np.stack([y, np.where(rng.random(n) < 0.2, 0.0, -y)])
+    subsets = np.arange(n), rng.permutation(n)[: n // 2], rng.integers(0, n, n)
+    rows = FORMS[form](X)
+    batch = Batch(rows, labels, rng.uniform(0.5, 2, n), np.array([0.03, 3.0]), subsets=subsets)
+    results = backend(batch, Options(tol=1e-9))
+    expected = solve(replace(batch, rows=Dense(X)), Options(tol=1e-9))
+    np.testing.assert_allclose(results.objective, expected.objective, rtol=2e-9)
+    for p in range(len(batch)):
+        scores = rows.scores(results.coef[p]) + results.intercept[p][:, None]
+        target = Dense(X).scores(expected.coef[p]) + expected.intercept[p][:, None]
+        np.testing.assert_allclose(scores, target, atol=2e-4 * np.abs(target).max())
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -3,8 +3,8 @@
 #pragma once
 #include <cmath>
 
-#include "../blas.hpp"
-#include "../regularizer.hpp"
+#include "blas.hpp"
+#include "regularizer.hpp"
 
 namespace rm {
 

@@ -14,9 +14,9 @@
 #include <functional>
 #include <numeric>
 
-#include "../rows/kernel.hpp"
-#include "free_rows.hpp"
-#include "pair_loops.hpp"
+#include "rows/kernel.hpp"
+#include "methods/free_rows.hpp"
+#include "loops/pairs.hpp"
 
 namespace rm {
 

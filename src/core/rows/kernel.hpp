@@ -3,8 +3,8 @@
 #include <list>
 #include <memory>
 
-#include "../regularizer.hpp"
-#include "kernel_values.hpp"
+#include "regularizer.hpp"
+#include "loops/kernel_values.hpp"
 
 namespace rm {
 

@@ -2,6 +2,7 @@
 
 from .batch import Batch, Options, Start
 from .kernel import Kernel
+from .multipliers import balanced
 from .regularizers import IDENTITY, Quadratics
 from .result import HingeResult, Result, Results, relative_gap
 from .rows import Dense, InnerProducts, Rows, Sparse, rows_of
@@ -20,6 +21,7 @@ __all__ = [
     "Rows",
     "Sparse",
     "Start",
+    "balanced",
     "relative_gap",
     "rows_of",
 ]

@@ -73,8 +73,8 @@ class Batch:
             raise ValueError(f"Cs must be a list of numbers, got an array of shape {self.Cs.shape}.")
         if self.regularizers is not IDENTITY:
             self.regularizers.check(d)
-        if not self.intercept and isinstance(self.rows, InnerProducts):
-            raise ValueError("Inner products alone do not tell the origin, which matters without an intercept.")
+        if isinstance(self.rows, InnerProducts):
+            self._check_inner_products()
         if self.cells is None:
             object.__setattr__(self, "cells", self._all_cells())
         elif self.cells.ndim != 2 or self.cells.shape[1] != 3 or not len(self.cells):
@@ -83,6 +83,12 @@ class Batch:
             raise ValueError(
                 f"cells must hold numbers from 0 to less than {self._counts}, got {self.cells.tolist()[:9]}."
             )
+
+    def _check_inner_products(self):
+        if not self.intercept:
+            raise ValueError("Inner products alone do not tell the origin, which matters without an intercept.")
+        if self.regularizers.matrices is not None or self.regularizers.linear is not None:
+            raise ValueError("Inner products come with their own norm: their regularizer must be the identity.")
 
     @property
     def _counts(self):
@@ -121,10 +127,13 @@ class Options:
     method: str = "auto"
 
     def __post_init__(self):
-        if type(self.tol) is not float or not 0.0 < self.tol < np.inf:  # the check itself takes longer than all others
+        if (
+            type(self.tol) is not float or not 0.0 < self.tol < np.inf
+        ):  # the quick way; a check takes longer than all else here
             check_positive("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-        if self.n_threads is not None and (self.n_threads == 0 or not isinstance(self.n_threads, Integral)):
+        if type(self.max_iter) is not int or not 0 < self.max_iter < 2**31:
+            check_count("max_iter", self.max_iter)
+        if self.n_threads not in (1, None) and (self.n_threads == 0 or not isinstance(self.n_threads, Integral)):
             raise ValueError(
                 f"n_jobs must be a positive number of threads or -1 for every core, got {self.n_threads!r}."
             )

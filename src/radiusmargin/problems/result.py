@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -92,15 +92,16 @@ class Results:
 
     def of(self, p: int) -> Results:
         """The path of problem p, without the axis of problems."""
-        return replace(self, **{name: a[p] for name, a in self._stacked().items()})
+        return self._select(self.Cs, p)
 
     def at(self, chosen) -> Results:
         """The same for some of the Cs, or in another order: by a mask or by numbers."""
-        return replace(self, Cs=self.Cs[chosen], **{name: a[:, chosen] for name, a in self._stacked().items()})
+        return self._select(self.Cs[chosen], (slice(None), chosen))
 
-    def _stacked(self):
-        arrays = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "Cs"}
-        return {name: a for name, a in arrays.items() if a is not None}
+    def _select(self, Cs, index):
+        alpha = None if self.alpha is None else self.alpha[index]
+        values = self.intercept, self.objective, self.dual_objective, self.n_iter, self.converged
+        return Results(Cs, self.coef[index], *(value[index] for value in values), alpha)
 
 
 def relative_gap(objective, dual_objective):

@@ -29,7 +29,7 @@ def solve_alternating(problem):
         eta = max(DECAY * eta, smallest)
         B = norm.with_eta(eta).at(state.W).inverse_metric(problem.penalty)
         tol = 0.1 * problem.tol  # a looser one would accept the start, and nothing would move
-        state.take(columns, problem.hinge(columns, Quadratics((B + B.T)[None] / 2), state.start(columns), tol))
+        state.take(columns, problem.hinge(columns, Quadratics((B + B.T)[None] / 2), tol, state.start(columns)))
         gap = state.certify(eta=eta)
     state.n_iter = len(state.history) - 1  # rounds are what `max_iter` counts here
     return state.result()

@@ -199,21 +199,6 @@ def best_intercept(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
     return float(kinks[left] + kinks[right]) / 2
 
 
-def balanced(theta: np.ndarray, fit_intercept: bool) -> np.ndarray:
-    """Shrink the heavier sign of `theta` so that it sums to zero; it stays within any box around zero.
-
-    >>> balanced(np.array([3.0, -1.0, -1.0]), True)
-    array([ 2., -1., -1.])
-    """
-    if not fit_intercept:
-        return theta
-    positive, negative = theta[theta > 0].sum(), -theta[theta < 0].sum()
-    lighter = min(positive, negative)
-    if lighter <= 0.0:
-        return np.zeros_like(theta)
-    return np.where(theta > 0, theta * (lighter / positive), theta * (lighter / negative))
-
-
 def scalings(c: np.ndarray, stiffness: float) -> list[tuple[float, float, float]]:
     """Ways to pose a dual, to be tried in turn: unit of the multipliers, cap of costs, guard of margins.
 

@@ -16,8 +16,7 @@ from scipy import linalg, sparse
 
 from ..problems import relative_gap
 from ._line_search import minimise_along
-from .hinge import _backend as backend
-from .metric_norm import Constrained
+from .hinge.backend import backend
 
 FIRST_PENALTY, FIRST_SIGMA = 3.0, 100.0
 GROWTH = 1.5
@@ -39,7 +38,7 @@ class NuclearEnvelope:
     def slope(self, V, reference, sigma):
         """Y = sigma (P - prox(P)) for P = A + reference / sigma; also keeps the factors for `add_derivative`."""
         L, s, Rt = np.linalg.svd(self.matrix(V) + reference / sigma, full_matrices=False)
-        tau = self._threshold(s, sigma)
+        tau = self.penalty.threshold(s, sigma)
         self.factors = L, s, Rt, tau, sigma, V.shape[1]
         return (L * (sigma * np.minimum(s, tau))) @ Rt
 
@@ -50,21 +49,10 @@ class NuclearEnvelope:
         left[left < NEGLIGIBLE * left[0]] = 0.0
         return (L * left) @ Rt[:, :K]
 
-    def _threshold(self, s, sigma):
-        """Level at which singular values are clipped: slope / sigma, where the slope may depend on what is left above
-        it.
-        """
-        if not isinstance(self.penalty, Constrained):
-            return self.penalty.slope(None) / sigma
-        # tau = N(U) / (kappa sigma) with N(U) = sum (s - tau)_+: try every number of values above tau.
-        counts = np.arange(1, len(s) + 1)
-        candidates = np.cumsum(s) / (self.penalty.kappa * sigma + counts)
-        return candidates[np.flatnonzero(s > candidates)[-1]] if (s > candidates).any() else 0.0
-
     def conjugate(self):
         """phi*(|Y|_2) at the last `slope`, whose Y is feasible."""
         _, s, _, tau, sigma, _ = self.factors
-        return self.penalty.kappa * (sigma * min(s[0], tau)) ** 2 / 2 if isinstance(self.penalty, Constrained) else 0.0
+        return self.penalty.conjugate(sigma * min(s[0], tau))
 
     def add_derivative(self, H):
         """Add d(T^{1/2} Y)/dW to the blocks of H, one block row and column per column of W, on and below the diagonal.
@@ -83,10 +71,10 @@ class NuclearEnvelope:
         diagonal += single[:, None, None] * (np.eye(K) - R @ R.T)
         p = np.arange(r)
         inner[:, p, :, p] += sigma * diagonal
-        if isinstance(self.penalty, Constrained) and above.any():
-            # tau moves with P too: by the mean change of the values above it, damped by kappa sigma.
+        moves = self.penalty.threshold_slope(above.sum(), sigma)
+        if moves and above.any():  # tau moves with P too: by the mean change of the values above it, damped
             u = (R * above).ravel()
-            inner += sigma / (self.penalty.kappa * sigma + above.sum()) * np.multiply.outer(u, u).reshape(inner.shape)
+            inner += sigma * moves * np.multiply.outer(u, u).reshape(inner.shape)
         half = inner @ G.T
         outside, mixing = self.norm.T - G @ G.T, sigma * (R * single) @ R.T
         for k in range(K):

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from ..problems import relative_gap
+from ..problems import balanced, relative_gap
 from .conic import ConicProgram, best_of
-from .margin import MarginData, MarginResult, Separator, balanced, best_intercept, prepare, scalings
+from .margin import MarginData, MarginResult, Separator, best_intercept, prepare, scalings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

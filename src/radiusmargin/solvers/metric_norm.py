@@ -19,9 +19,10 @@ RANK = 1e-9  # relative size of a singular value that is rounding
 
 @dataclass(frozen=True)
 class Constrained:
-    """Eq. 11 of the paper, ``tr(MT) <= kappa``: the norm enters as ``N^2 / (2 kappa)``."""
+    """Eq. 11 of the paper, ``tr(MT) <= kappa``: the norm enters as ``phi(N) = N^2 / (2 kappa)``."""
 
     kappa: float
+    is_quadratic = True  # phi(N) is, for one column without smoothing
 
     def value(self, N):
         return N**2 / (2 * self.kappa)
@@ -33,12 +34,56 @@ class Constrained:
     def curvature(self):
         return 1.0 / self.kappa
 
+    def bound(self, weight):
+        """tr(MT) of the metric to start from, for rows of this total weight."""
+        return self.kappa
+
+    def dual_value(self, norm, alpha_sum, G, N):
+        """See `MetricNorm.dual_value`. Every t >= |T^{-1/2}G|_2 gives a bound; the best is the slope of phi at the optimum."""
+        spectral = norm.dual_norm(G)
+        if norm.eta == 0.0:
+            scale = min(1.0, alpha_sum / (self.kappa * spectral**2)) if spectral > 0 else 1.0
+            return scale * alpha_sum - self.kappa / 2 * (scale * spectral) ** 2, scale
+        t = max(spectral, self.slope(N))
+        return alpha_sum + norm.smoothing(G, t) - self.kappa * t**2 / 2, 1.0
+
+    def threshold(self, s, sigma):
+        """Level at which the proximal map of phi / sigma clips singular values s.
+
+        ``tau = N(U) / (kappa sigma)`` with ``N(U) = sum (s - tau)_+``: every number of values above tau is tried.
+        """
+        candidates = np.cumsum(s) / (self.kappa * sigma + np.arange(1, len(s) + 1))
+        return candidates[np.flatnonzero(s > candidates)[-1]] if (s > candidates).any() else 0.0
+
+    def threshold_slope(self, count, sigma):
+        """How much the level moves with each of the `count` values above it."""
+        return 1.0 / (self.kappa * sigma + count)
+
+    def conjugate(self, t):
+        """phi*(t)."""
+        return self.kappa * t**2 / 2
+
+    def metric_cost(self, M):
+        """What M costs in the objective: nothing, since its trace is given (T is the identity here, and below)."""
+        return 0.0
+
+    def multiplier(self, inverse, Q):
+        """rho, or what takes its place where the trace of M is fixed."""
+        return np.trace(inverse @ Q) / (2 * self.kappa)
+
+    def first_metric(self, M):
+        return self.feasible_metric(M)
+
+    def feasible_metric(self, M):
+        return M * (self.kappa / np.trace(M))
+
 
 @dataclass(frozen=True)
 class Penalised:
-    """Eq. 12 of the paper, ``rho tr(MT)`` in the objective: the norm enters as ``sqrt(2 rho) N``."""
+    """Eq. 12 of the paper, ``rho tr(MT)`` in the objective: the norm enters as ``phi(N) = sqrt(2 rho) N``."""
 
     rho: float
+    is_quadratic = False
     curvature = 0.0
 
     def value(self, N):
@@ -46,6 +91,35 @@ class Penalised:
 
     def slope(self, N):
         return np.sqrt(2 * self.rho)
+
+    def bound(self, weight):
+        return weight
+
+    def dual_value(self, norm, alpha_sum, G, N):
+        t, spectral = self.slope(N), norm.dual_norm(G)
+        scale = min(1.0, t / spectral) if spectral > 0 else 1.0
+        return scale * alpha_sum + norm.smoothing(scale * G, t), scale
+
+    def threshold(self, s, sigma):
+        return self.slope(None) / sigma
+
+    def threshold_slope(self, count, sigma):
+        return 0.0
+
+    def conjugate(self, t):
+        return 0.0
+
+    def metric_cost(self, M):
+        return self.rho * np.trace(M)
+
+    def multiplier(self, inverse, Q):
+        return self.rho
+
+    def first_metric(self, M):
+        return M / np.sqrt(2 * self.rho)
+
+    def feasible_metric(self, M):
+        return M
 
 
 class MetricNorm:
@@ -76,23 +150,16 @@ class MetricNorm:
     def dual_value(self, form, alpha_sum, G, N):
         """(D, scale): a dual value, and the factor that makes the multipliers feasible.
 
-        `G` has the columns ``sum_i alpha_i y_i x_i``; see section 4 of the mathematics page. Every t >= |T^{-1/2}G|_2
-        gives a bound in the constrained form; the best is the slope of phi at the optimum, so that of the current norm
-        `N` is taken.
+        `G` has the columns ``sum_i alpha_i y_i x_i``, and N is the current norm; see section 4 of the mathematics page.
         """
-        white = self.inverse_root @ G
-        spectral = np.linalg.norm(white) if white.shape[1] == 1 else np.linalg.norm(white, 2)
-        if isinstance(form, Penalised):
-            t = form.slope(N)
-            scale = min(1.0, t / spectral) if spectral > 0 else 1.0
-            return scale * alpha_sum + self._smoothing(scale * G, t), scale
-        if self.eta == 0.0:
-            scale = min(1.0, alpha_sum / (form.kappa * spectral**2)) if spectral > 0 else 1.0
-            return scale * alpha_sum - form.kappa / 2 * (scale * spectral) ** 2, scale
-        t = max(spectral, form.slope(N))
-        return alpha_sum + self._smoothing(G, t) - form.kappa * t**2 / 2, 1.0
+        return form.dual_value(self, alpha_sum, G, N)
 
-    def _smoothing(self, G, t):
+    def dual_norm(self, G):
+        """|T^{-1/2} G|_2."""
+        white = self.inverse_root @ G
+        return np.linalg.norm(white) if white.shape[1] == 1 else np.linalg.norm(white, 2)
+
+    def smoothing(self, G, t):
         """sqrt(eta) t tr (T - GG'/t^2)^{1/2}."""
         if self.eta == 0.0:
             return 0.0

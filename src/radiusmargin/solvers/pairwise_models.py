@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..problems import balanced
 from .conic import ConicProgram, ConicSolution
-from .margin import MarginData, Separator, balanced, best_intercept, gradient_program, scalings, weighted_norm
+from .margin import MarginData, Separator, best_intercept, gradient_program, scalings, weighted_norm
 
 
 @dataclass(frozen=True, eq=False)

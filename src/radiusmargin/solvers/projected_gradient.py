@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..problems import Quadratics
-from .metric_norm import Constrained
 from .radius_margin import State
 
 INNER_STEPS = 20
@@ -31,12 +30,12 @@ def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
     state = State(problem, np.zeros((len(norm.T), K)), np.zeros(K), np.zeros((K, n)))
     columns = np.arange(K)
     # In whitened coordinates N = T^{1/2} M T^{1/2}; the semi-whitening start M ~ T^{-1/2} becomes T^{1/2}.
-    N = _scaled(norm.root.copy(), penalty, problem)
+    N = penalty.first_metric(norm.root)
     previous = np.inf
     start = None
     for round_ in range(min(max_rounds, problem.max_iter)):
         B = norm.root @ np.linalg.inv(N) @ norm.root
-        state.take(columns, problem.hinge(columns, Quadratics((B + B.T)[None] / 2), start, 0.1 * problem.tol))
+        state.take(columns, problem.hinge(columns, Quadratics((B + B.T)[None] / 2), 0.1 * problem.tol, start))
         start = state.start(columns)
         N, value = _descend(N, norm.root @ state.W, norm.eta * norm.T, penalty, problem)
         objective = value + problem.losses(state.W, state.b).sum()
@@ -50,14 +49,7 @@ def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
 
 def _value(N, Q, penalty):
     """1/2 tr(N^{-1}Q) + rho tr N, or the first term alone where tr N = kappa."""
-    half = 0.5 * np.trace(np.linalg.solve(N, Q))
-    return half if isinstance(penalty, Constrained) else half + penalty.rho * np.trace(N)
-
-
-def _scaled(N, penalty, problem):
-    if isinstance(penalty, Constrained):
-        return N * (penalty.kappa / np.trace(N))
-    return N / np.sqrt(2 * penalty.rho)
+    return 0.5 * np.trace(np.linalg.solve(N, Q)) + penalty.metric_cost(N)
 
 
 def _descend(N, V, smoothing, penalty, problem):
@@ -66,9 +58,7 @@ def _descend(N, V, smoothing, penalty, problem):
     value, t = _value(N, Q, penalty), None
     for _ in range(INNER_STEPS):
         inverse = np.linalg.inv(N)
-        # With the trace fixed its multiplier takes the place of rho.
-        rho = np.trace(inverse @ Q) / (2 * penalty.kappa) if isinstance(penalty, Constrained) else penalty.rho
-        gradient = -0.5 * inverse @ Q @ inverse + rho * np.eye(len(N))
+        gradient = -0.5 * inverse @ Q @ inverse + penalty.multiplier(inverse, Q) * np.eye(len(N))
         t = np.linalg.norm(N) / max(np.linalg.norm(gradient), 1e-300) if t is None else 2 * t
         while t > 1e-20:
             candidate = _project(N - t * gradient, penalty)
@@ -88,5 +78,4 @@ def _project(N, penalty):
     """Onto the positive definite matrices (eigenvalues above a floor), of trace kappa where that is the constraint."""
     values, vectors = np.linalg.eigh((N + N.T) / 2)
     values = np.maximum(values, FLOOR * max(values[-1], 1e-300))
-    N = (vectors * values) @ vectors.T
-    return N * (penalty.kappa / np.trace(N)) if isinstance(penalty, Constrained) else N
+    return penalty.feasible_metric((vectors * values) @ vectors.T)

@@ -25,7 +25,8 @@ def solve_proximal_newton(problem, state):
         if gap <= problem.tol or state.n_iter >= problem.max_iter:
             return True
         W, b, objective = state.W.copy(), state.b.copy(), state.history[-1]["objective"]
-        state.take(ONLY, problem.hinge(ONLY, _quadratic_model(problem, W), state.start(ONLY), inner_tol))
+        model = _quadratic_model(problem, W)
+        state.take(ONLY, problem.hinge(ONLY, model, inner_tol, state.start(ONLY), spent=state.n_iter))
         state.certify()
         descends = _descends(problem, state, W, b, objective)
         gap = state.history[-1]["gap"]
@@ -39,7 +40,7 @@ def solve_proximal_newton(problem, state):
 
 
 def _quadratic_model(problem, W):
-    """The function ``1/2 w'Hw - q'w + constant`` that equals phi(N) to second order at W."""
+    """The quadratic function that equals phi(N) to second order at W."""
     point, w = problem.norm.at(W), W[:, 0]
     gradient, H = point.expansion(problem.penalty)
     H = (H + H.T) / 2 + RIDGE * problem.penalty.slope(point.value) / point.value * problem.norm.T

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..problems import Batch, Options, Quadratics, Result, Start, relative_gap, rows_of
+from ..problems import Batch, Options, Quadratics, Result, Start, balanced, relative_gap, rows_of
 from .hinge import solve
 from .matrix_newton import solve_matrix_newton
 from .metric_norm import Constrained, MetricNorm, Penalised
@@ -75,7 +75,7 @@ class RadiusMarginProblem:
     @property
     def is_plain(self):
         """Whether this is F-SVM itself, one hinge problem."""
-        return self.n_columns == 1 and self.norm.eta == 0.0 and isinstance(self.penalty, Constrained)
+        return self.n_columns == 1 and self.norm.eta == 0.0 and self.penalty.is_quadratic
 
     @cached_property
     def costs(self):
@@ -109,22 +109,13 @@ class RadiusMarginProblem:
 
     def feasible(self, alpha):
         """alpha in its box with y'alpha = 0 in every column, by shrinking the class that carries too much."""
-        alpha = np.minimum(alpha, self.costs)
-        if not self.fit_intercept:
-            return alpha
-        up = np.where(self.Y > 0, alpha, 0.0).sum(axis=1)
-        down = np.where(self.Y < 0, alpha, 0.0).sum(axis=1)
-        least = np.minimum(up, down)
-        factors = [np.where(total > 0, least / np.where(total > 0, total, 1.0), 0.0)[:, None] for total in (up, down)]
-        return alpha * np.where(self.Y > 0, *factors)
+        return np.abs(balanced(self.Y * np.minimum(alpha, self.costs), self.fit_intercept))
 
-    def hinge(self, columns, regularizers, start, tol):
-        """Solve the hinge problems of some columns for one regulariser, warm-started."""
-        labels = np.ascontiguousarray(self.Y[columns])
-        batch = Batch(
-            rows_of(self.X), labels, self.weights, np.array([self.C]), regularizers, intercept=bool(self.fit_intercept)
-        )
-        return solve(batch, Options(tol, self.max_iter, keep_alpha=True), start)
+    def hinge(self, columns, regularizer, tol, start=None, spent=0):
+        """Solve the hinge problems of some columns for one quadratic regulariser, with the steps that are left."""
+        labels, intercept = np.ascontiguousarray(self.Y[columns]), bool(self.fit_intercept)
+        batch = Batch(rows_of(self.X), labels, self.weights, np.array([self.C]), regularizer, intercept=intercept)
+        return solve(batch, Options(tol, int(self.max_iter) - spent, keep_alpha=True), start)
 
 
 @dataclass(eq=False)
@@ -201,9 +192,9 @@ def initial_state(problem):
         if not problem.is_plain:
             return state
         start = state.start(columns)
-    kappa = problem.penalty.kappa if isinstance(problem.penalty, Constrained) else problem.weights.sum()
+    kappa = problem.penalty.bound(problem.weights.sum())
     tol = max(0.1 * problem.tol, 1e-10) if K == 1 else ROUGH  # only the start of matrix Newton steps
-    state.take(columns, problem.hinge(columns, Quadratics(problem.norm.T[None] / kappa), start, tol))
+    state.take(columns, problem.hinge(columns, Quadratics(problem.norm.T[None] / kappa), tol, start))
     return state
 
 

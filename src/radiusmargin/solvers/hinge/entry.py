@@ -8,7 +8,6 @@ import numpy as np
 
 from ...problems import Batch, Options, Results, Start
 from .backend import solve_batch
-from .row_space import reduced
 
 DEFAULT, COLD = Options(), Start()
 
@@ -47,22 +46,13 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
     (array([2.]), -3.0)
     """
     _check_overflow(batch)
-    if len(batch.Cs) > 1 and np.any(np.diff(batch.Cs) < 0):
+    if len(batch.Cs) > 1 and (batch.Cs[1:] < batch.Cs[:-1]).any():
         order = np.argsort(batch.Cs, kind="stable")
         return solve(replace(batch, Cs=batch.Cs[order]), options, start).at(np.argsort(order))
-    start = start or COLD
-    reduction = reduced(batch)
-    if reduction is None:
-        return solve_batch(batch, options, start)
-    smaller, lift = reduction
-    results = solve_batch(smaller, options, Start(alpha=start.alpha))
-    P, K, _ = results.coef.shape
-    return replace(results, coef=lift(results.coef.reshape(P * K, -1)).reshape(P, K, -1))
+    return solve_batch(batch, options, start or COLD)
 
 
 def _check_overflow(batch):
-    with np.errstate(over="ignore"):
-        if not np.isfinite(np.max(batch.Cs) * np.max(batch.weights) * len(batch.weights)):
-            raise ValueError(
-                f"C times sample_weight overflows: the largest C is {np.max(batch.Cs):g}. Use smaller weights."
-            )
+    largest = float(batch.Cs.max())
+    if not largest * float(batch.weights.max()) * len(batch.weights) < np.inf:
+        raise ValueError(f"C times sample_weight overflows: the largest C is {largest:g}. Use smaller weights.")

@@ -11,8 +11,10 @@ from the optimum it stopped. These functions look at every number that they get,
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..._checks import (
     ConvergenceWarning,
@@ -26,23 +28,23 @@ from ..._checks import (
     check_rows,
     check_weights,
 )
-from ...problems import Batch, Options, Quadratics, Results, Start, rows_of
+from ...problems import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of
 from .entry import solve
 
 HingeBatch = Results  # its name before there was one word for all that solvers return
 
 
 def hinge_svm(
-    X,
-    y,
-    C=1.0,
-    regularizer=None,
-    sample_weight=None,
-    fit_intercept=True,
-    tol=1e-6,
-    max_iter=1000,
-    init=None,
-):
+    X: ArrayLike,
+    y: ArrayLike,
+    C: float = 1.0,
+    regularizer: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    init: HingeResult | tuple | None = None,
+) -> HingeResult:
     """Solve a hinge-loss problem to a certified relative gap.
 
     Parameters
@@ -90,20 +92,25 @@ def hinge_svm(
 
 
 def hinge_svm_path(
-    X,
-    y,
-    Cs,
-    regularizer=None,
-    sample_weight=None,
+    X: ArrayLike,
+    y: ArrayLike,
+    Cs: ArrayLike,
+    regularizer: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     *,
-    fit_intercept=True,
-    tol=1e-6,
-    max_iter=1000,
-    init=None,
-):
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    init: HingeResult | tuple | None = None,
+) -> HingeBatch:
     """Solve the same problem for every C in one compiled call, warm-started from small to large.
 
-    Parameters are those of `hinge_svm`; `Cs` may come in any order and the results keep it.
+    Parameters
+    ----------
+    X, y, regularizer, sample_weight, fit_intercept, tol, max_iter, init
+        As in `hinge_svm`; `max_iter` is for each C, and `init` where to start the smallest.
+    Cs : array-like
+        Weights of the loss, in any order, which the results keep.
 
     Returns
     -------
@@ -151,19 +158,19 @@ def _path(batch, options, start):
 
 
 def hinge_svm_batch(
-    X,
-    labels,
-    Cs,
+    X: ArrayLike,
+    labels: ArrayLike,
+    Cs: ArrayLike,
     *,
-    rows=None,
-    regularizers=None,
-    problems=None,
-    sample_weight=None,
-    fit_intercept=True,
-    tol=1e-6,
-    max_iter=1000,
-    n_jobs=1,
-):
+    rows: Sequence | None = None,
+    regularizers: ArrayLike | None = None,
+    problems: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    n_jobs: int | None = 1,
+) -> HingeBatch:
     """Solve many problems on one matrix in one compiled call: the engine of cross-validation.
 
     Parameters
@@ -179,13 +186,28 @@ def hinge_svm_batch(
         The matrices B that problems refer to.
     problems : sequence of (rows index, label index, regularizer index), optional
         Default: the product of all three, in this order.
+    sample_weight : array-like of shape (n,), optional
+    fit_intercept : bool, default=True
+    tol : float, default=1e-6
+    max_iter : int, default=1000
+        As in `hinge_svm`, for each problem and C.
     n_jobs : int, default=1
         Threads over problems; -1 takes every core.
 
     Returns
     -------
     HingeBatch
-        Arrays with axes (problem, C); the multipliers are not kept.
+        Arrays with axes (problem, C); the multipliers are not kept, and there is no warning: see ``converged``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers import hinge_svm_batch
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> batch = hinge_svm_batch(X, [-1, -1, 1, 1], [0.1, 10.0], rows=[[0, 1, 2], [1, 2, 3]])
+    >>> batch.coef[..., 0].round(4)
+    array([[0.1, 2. ],
+           [0.1, 2. ]])
     """
     X = check_data(X)
     n, d = X.shape

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, sparse
 
-from ...problems import Batch, Options, Results, Start, relative_gap
+from ...problems import Batch, Options, Results, Start, balanced, relative_gap
 from .._line_search import minimise_along
 
 COLD_PENALTY = 0.45  # every row starts inside the band: the first step is a ridge regression
@@ -31,6 +31,7 @@ WARM_PENALTY = 3.0
 GROWTH = 2.5
 LARGEST_PENALTY = 1e10
 RESIDUAL_SHARE = 3.0  # an inner problem is solved when its residual no longer dominates complementarity
+CENTRED_ROWS = 10000  # between more there is no room worth a pass
 NEWTON_BUDGET = 200  # Newton steps past which the interior point is the cheaper bet
 
 
@@ -95,10 +96,7 @@ class Regularizer:
     constant: float = 0.0
 
     def __post_init__(self):
-        try:
-            self.factor = linalg.cho_factor(self.B, lower=True)
-        except linalg.LinAlgError:
-            raise ValueError("regularizer is not positive definite") from None
+        self.factor = cholesky(self.B), True
 
     def squared_dual_norm(self, g):
         return g @ linalg.cho_solve(self.factor, g)
@@ -163,7 +161,7 @@ class Solution:
         return relative_gap(self.objective, self.dual_objective)
 
     def offer(self, problem, theta, alpha):
-        alpha = balance(problem, alpha)
+        alpha = np.abs(balanced(problem.y * alpha, problem.intercept))  # always inside the box
         objective, dual_objective = problem.objective(theta), problem.dual_objective(alpha)
         if objective < self.objective:
             self.objective, self.theta = objective, theta.copy()
@@ -171,20 +169,14 @@ class Solution:
             self.dual_objective, self.alpha = dual_objective, alpha
 
 
-def balance(problem, alpha):
-    """Make ``y @ alpha == 0`` by shrinking the class that carries too much: always inside the box."""
-    if not problem.intercept:
-        return alpha.copy()
-    positive = problem.y > 0
-    up, down = alpha[positive].sum(), alpha[~positive].sum()
-    least = min(up, down)
-    scale = np.where(positive, least / up if up > 0 else 0.0, least / down if down > 0 else 0.0)
-    return alpha * scale
+def centre_intercept(problem, tol, alpha, theta):
+    """Where the loss is flat in the intercept, the middle of the flat part.
 
-
-def centre_intercept(problem, tol, theta):
-    """Where the loss is flat in the intercept, the middle of the flat part; see ``problem.hpp``."""
-    if not problem.intercept:
+    A multiplier between its bounds belongs to a row on the margin, which says where b is. Else rows within sqrt(tol) of
+    their kink count as on it, and on each side of b the loss is flat up to the next kink if the rows that pull balance.
+    """
+    inside = (alpha > 0.05 * problem.c) & (alpha < 0.95 * problem.c)
+    if not problem.intercept or inside.any() or len(alpha) > CENTRED_ROWS:
         return theta
     z, y, c = problem.margins(theta), problem.y, problem.c
     here = np.abs(z) <= np.sqrt(tol)
@@ -349,19 +341,16 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
     objective, dual, n_iter = np.zeros((P, K)), np.zeros((P, K)), np.zeros((P, K), dtype=np.int64)
     for p in range(P):
         J = participants(batch, p)
-        rows, combine = features(batch.rows, J)
+        rows, regularizer, combine = in_features(batch, p, J)
         A = SignedRows(rows, batch.labels[batch.cells[p, 1], J], batch.intercept)
-        regularizer = regularizer_of(batch, p, rows.shape[1])
-        theta = (
-            None
-            if start.coef is None
-            else A.centred(start.coef[p], 0.0 if start.intercept is None else start.intercept[p])
-        )
+        theta = None
+        if start.coef is not None and rows.shape[1] == d:
+            theta = A.centred(start.coef[p], 0.0 if start.intercept is None else start.intercept[p])
         multipliers = None if start.alpha is None else start.alpha[p, J]
         for k, C in enumerate(batch.Cs):
             problem = Problem(A, C * batch.weights[J], regularizer)
             best = solve_problem(problem, options, theta, multipliers)
-            best.theta = centre_intercept(problem, options.tol, best.theta)
+            best.theta = centre_intercept(problem, options.tol, best.alpha, best.theta)
             w, intercept[p, k] = A.in_users_units(best.theta)
             np.add.at(coef[p, k], *combine(w))
             alpha[p, k, J] = best.alpha
@@ -380,18 +369,38 @@ def participants(batch, p):
     return J[(batch.weights[J] > 0) & (batch.labels[label, J] != 0)]
 
 
-def features(rows, J):
-    """The rows J, and what makes coefficients of their features into (places, values) of the caller's."""
-    if rows.kind != "products":
-        return rows.X[J], lambda w: (slice(None), w)
-    values, vectors = np.linalg.eigh(rows.products[np.ix_(J, J)])
-    keep = values > 1e-13 * values[-1]
-    roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    return vectors * roots, lambda w: (J, (vectors / roots) @ w)
+def in_features(batch, p, J):
+    """(rows J, their regulariser, what makes coefficients into (places, values) of the caller's).
+
+    Inner products get features from their eigenvectors. With fewer rows than features the optimum is ``B^{-1} X'v``: with
+    ``L^{-1} X' = QR`` for B = LL', the rows of R' and the identity stand for X and B, and ``w = L^{-T} Q u``.
+    """
+    form, r, rows = batch.regularizers, batch.cells[p, 2], batch.rows
+    if rows.kind == "products":
+        values, vectors = np.linalg.eigh(rows.products[np.ix_(J, J)])
+        keep = values > 1e-13 * values[-1]
+        roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
+        return vectors * roots, identity(len(roots)), lambda w: (J, (vectors / roots) @ w)
+    X, (n, d) = rows.X[J], (len(J), rows.shape[1])
+    B = np.ones(d) if form.matrices is None else form.matrices[r]
+    if d <= n or form.linear is not None:
+        q, constant = (np.zeros(d), 0.0) if form.linear is None else (form.linear[r], form.constants[r])
+        return X, Regularizer(B if B.ndim == 2 else np.diag(B), q, constant), lambda w: (slice(None), w)
+    dense = X.toarray() if sparse.issparse(X) else X
+    if B.ndim == 1:
+        Q, R = np.linalg.qr(dense.T / np.sqrt(B)[:, None])
+        return R.T, identity(n), lambda u: (slice(None), (Q @ u) / np.sqrt(B))
+    L = cholesky(B)
+    Q, R = np.linalg.qr(linalg.solve_triangular(L, dense.T, lower=True))
+    return R.T, identity(n), lambda u: (slice(None), linalg.solve_triangular(L, Q @ u, lower=True, trans="T"))
 
 
-def regularizer_of(batch, p, d):
-    form, r = batch.regularizers, batch.cells[p, 2]
-    B = np.eye(d) if form.matrices is None else form.matrices[r]
-    q, constant = (np.zeros(d), 0.0) if form.linear is None else (form.linear[r], form.constants[r])
-    return Regularizer(B if B.ndim == 2 else np.diag(B), q, constant)
+def identity(d):
+    return Regularizer(np.eye(d), np.zeros(d))
+
+
+def cholesky(B):
+    try:
+        return linalg.cholesky(B, lower=True)
+    except linalg.LinAlgError:
+        raise ValueError("regularizer is not positive definite") from None

@@ -11,15 +11,14 @@ from .entry import solve
 
 
 def _solve(
-    X, labels, weights, Cs, *, B=None, linear=None, subsets=None, problems=None, start=(None, None), keep_alpha=False,
+    X, labels, weights, Cs, *, B=None, subsets=None, problems=None, start=(None, None), keep_alpha=False,
     fit_intercept=True, tol=1e-6, max_iter=1000, n_jobs=1, gram=None,
 ):  # fmt: skip
     rows = InnerProducts(gram) if X is None else rows_of(X)
     if gram is not None and rows.kind == "dense":
         rows = Dense(X, gram)
-    terms = {} if linear is None else {"linear": linear[:, :-1].copy(), "constants": linear[:, -1].copy()}
     cells = np.zeros((1, 3), dtype=np.int64) if problems is None else problems
-    batch = Batch(rows, labels, weights, Cs, Quadratics(B, **terms), tuple(subsets or ()), cells, bool(fit_intercept))
+    batch = Batch(rows, labels, weights, Cs, Quadratics(B), tuple(subsets or ()), cells, bool(fit_intercept))
     theta, alpha = start
     coef, intercept = (theta[:, :-1], theta[:, -1]) if theta is not None and fit_intercept else (theta, None)
     return solve(batch, Options(tol, max_iter, n_jobs, keep_alpha), Start(coef, intercept, alpha))

@@ -5,17 +5,15 @@
 #pragma once
 #include <cstdint>
 #include <numeric>
-#include <type_traits>
 
-#include "solve.hpp"
+#include "methods/direct.hpp"
 
 namespace rm {
 
-constexpr Index kSiftingRatio = 300;  // rows per feature below which too few multipliers can be fixed
-constexpr int kSampleSteps = 100;     // a sample that takes more is as hard as all rows
-
 template <class Full>
 class Sifting {
+    static_assert(CanPick<Full>);
+
   public:
     Sifting(const Problem<Full>& full, const Options& options)
         : full_(full), options_(options), n_(full.n()), role_(n_, kFree) {}
@@ -24,7 +22,7 @@ class Sifting {
     bool run(const Solution& start, Solution& best) {
         Vector theta = start.theta;
         if (!solve_sample(theta, best)) return false;
-        for (int round = 0; round < 12; ++round) {
+        for (int round = 0; round < strategy::kSiftingRounds; ++round) {
             if (options_.poll) options_.poll();
             full_.margins(theta, z_);
             if (round == 0) {
@@ -33,7 +31,7 @@ class Sifting {
                 return true;
             else
                 free_violators();
-            if (static_cast<Index>(free_.size()) * 5 > n_ * 3 || best.n_iter >= options_.max_iter) return false;
+            if (strategy::too_many_free(static_cast<Index>(free_.size()), n_) || best.n_iter >= options_.max_iter) return false;
             const int spent = best.n_iter;
             reduced_ = solve_free_rows(theta, round == 0, spent);
             best.n_iter = spent + reduced_.n_iter;
@@ -46,7 +44,7 @@ class Sifting {
     enum Role : char { kFree, kUpper, kLower };
 
     bool solve_sample(Vector& theta, Solution& best) {
-        const Index m = std::max<Index>(50 * full_.D(), static_cast<Index>(15 * std::sqrt(double(n_))));
+        const Index m = strategy::sample_size(n_, full_.D());
         std::vector<Index> J(m);
         std::uint64_t state = 0x9E3779B97F4A7C15u;  // a jittered grid: sorted or periodic rows do no harm
         for (Index j = 0; j < m; ++j) {
@@ -59,11 +57,11 @@ class Sifting {
         for (auto& ci : c) ci *= scale;
         if (full_.intercept() && std::abs(std::accumulate(y.begin(), y.end(), 0.0)) > m - 20.0) return false;
         Options rough = options_;
-        rough.tol = std::max(options_.tol, 3e-2);
-        rough.max_iter = std::min(options_.max_iter, kSampleSteps);
+        rough.tol = std::max(options_.tol, strategy::kSampleTol);
+        rough.max_iter = std::min(options_.max_iter, strategy::kSampleSteps);
         Solution start, sample;
         start.theta = theta;
-        with_rows(full_.A, J, options_.poll, [&](const auto& rows) {
+        full_.A.with_rows(J, options_.poll, [&](const auto& rows) {
             Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), full_.q, full_.constant};
             sample = solve_direct(problem, rough, start);
         });
@@ -124,7 +122,7 @@ class Sifting {
         start.theta = theta;
         if (!first) start.alpha = reduced_.alpha;
         Solution out;
-        with_rows(full_.A, free_, options_.poll, [&](const auto& rows) {
+        full_.A.with_rows(free_, options_.poll, [&](const auto& rows) {
             Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), q.data(), constant};
             out = solve_direct(problem, inner, start, first ? 1.0 / width_ : 0.0);
         });
@@ -133,10 +131,7 @@ class Sifting {
 
     // The full objective at theta against the dual value of the reduced problem, which is feasible for the full one.
     bool finished(const Vector& theta, Solution& best) {
-        Vector Bw(full_.d());
-        full_.B.times(theta.data(), Bw.data());
-        double objective = 0.5 * dot(full_.d(), theta.data(), Bw.data()) + full_.constant;
-        if (full_.q) objective -= dot(full_.D(), full_.q, theta.data());
+        double objective = full_.smooth_part(theta, z_);
         for (Index i = 0; i < n_; ++i) objective += full_.c[i] * std::max(z_[i], 0.0);
         if (objective < best.objective) best.objective = objective, best.theta = theta;
         if (reduced_.dual_objective > best.dual_objective) {

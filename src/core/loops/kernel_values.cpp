@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "../clones.hpp"
+#include "clones.hpp"
 #if defined(__GNUC__)
 #define RM_INLINE inline __attribute__((always_inline))  // into every clone, for its instruction set
 #else

@@ -3,8 +3,6 @@
 // For a reference a0 and a penalty s the inner problem replaces the hinge by its Moreau envelope, whose slope is
 // a = clip(a0 + s z, 0, 1). Its Newton matrix is diag(B, 0) + s sum_{0 < a < 1} c a_i a_i': only the band counts.
 #pragma once
-#include <type_traits>
-
 #include "problem.hpp"
 
 namespace rm {
@@ -26,7 +24,8 @@ double slope_root(const Slope& slope_at, double at_zero) {
     double low = 0, at_low = at_zero;
     const double enough = newton_constants::kSlopeReduction * std::abs(at_low);
     double high = 1, at_high = slope_at(high);
-    if (std::abs(at_high) <= enough) return high;
+    // A slope that is small but positive may belong to a minimum long passed, unless the first half went down enough.
+    if (std::abs(at_high) <= enough && (at_high <= 0 || slope_at(0.5) <= -at_high)) return high;
     while (at_high < 0 && high < 1e12) {
         low = high, at_low = at_high;
         high *= 2, at_high = slope_at(high);
@@ -85,6 +84,8 @@ void run_augmented_lagrangian(Method& method, const Options& options, int max_it
 
 template <class Rows>
 class Newton {
+    static_assert(CanGram<Rows>);
+
   public:
     Newton(const Problem<Rows>& problem, const Options& options)
         : problem_(problem), options_(options), n_(problem.n()), d_(problem.d()), D_(problem.D()), a_(n_), ca_(n_),
@@ -105,9 +106,12 @@ class Newton {
 
   private:
     friend void run_augmented_lagrangian<>(Newton&, const Options&, int, Solution&);
-    static constexpr bool kFewFeatures = std::is_same_v<Rows, Columns>;
+    static constexpr bool kFewFeatures = CanPadGram<Rows>;
 
     void refresh() const {}
+    void poll_within_step() const {  // where one takes a while
+        if (options_.poll && n_ >= kPollRows) options_.poll();
+    }
     void offer(Solution& best) const { certify(problem_, theta_, ca_, best); }
 
     // From theta, unless there is none or zero is better.
@@ -115,10 +119,7 @@ class Newton {
         if (!theta.empty()) {
             theta_ = theta;
             problem_.margins(theta_, z_);
-            problem_.B.times(theta_.data(), Bw_.data());
-            double objective = 0.5 * dot(d_, theta_.data(), Bw_.data()) + problem_.constant;
-            if (problem_.q) objective -= dot(D_, problem_.q, theta_.data());
-            if (objective + hinge_loss(n_, problem_.c, z_.data()) < at_zero) return;
+            if (problem_.smooth_part(theta_, z_) + hinge_loss(n_, problem_.c, z_.data()) < at_zero) return;
         }
         theta_.assign(D_, 0.0), z_.assign(n_, 1.0);
     }
@@ -158,7 +159,7 @@ class Newton {
             problem_.A.gram_rows(J_.data(), m, weights_.data(), H_.data());
         else
             problem_.A.gram(J_.data(), m, weights_.data(), H_.data());
-        if (options_.poll) options_.poll();
+        poll_within_step();
         problem_.B.add_to(H_.data(), width_);
         for (Index k = 0; k < D_; ++k) H_[k * width_ + k] *= 1.0 + 1e-12;
         // An empty band leaves the intercept without curvature; the line search corrects the long step.
@@ -180,7 +181,7 @@ class Newton {
         if (problem_.q) linear -= dot(D_, problem_.q, step_.data());
         const double quadratic = dot(d_, step_.data(), Bstep_.data());
         auto slope_at = [&](double t) {
-            if (options_.poll && n_ >= kPollRows) options_.poll();
+            poll_within_step();
             return linear + t * quadratic +
                    slope(n_, reference_.data(), z_.data(), dz_.data(), s_, t, problem_.c);
         };

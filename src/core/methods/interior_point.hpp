@@ -9,10 +9,10 @@
 
 namespace rm {
 
-constexpr int kPatience = 10;  // iterations without progress; good ones have had up to six
-
 template <class Rows>
 class InteriorPoint {
+    static_assert(CanGram<Rows>);
+
   public:
     InteriorPoint(const Problem<Rows>& problem, const Options& options)
         : problem_(problem), options_(options), n_(problem.n()), D_(problem.D()), H_(D_ * D_), all_(n_) {
@@ -46,7 +46,7 @@ class InteriorPoint {
     bool stalls(double gap) {
         if (gap < 0.9 * lowest_gap_ || mu_ < 0.9 * lowest_mu_) {
             lowest_gap_ = std::min(lowest_gap_, gap), lowest_mu_ = std::min(lowest_mu_, mu_);
-            patience_ = kPatience;
+            patience_ = strategy::kPatience;
         }
         return patience_-- == 0;
     }
@@ -140,7 +140,7 @@ class InteriorPoint {
     const Options& options_;
     Index n_, D_;
     double mu_ = 0, lowest_mu_ = HUGE_VAL, lowest_gap_ = HUGE_VAL;
-    int patience_ = kPatience;
+    int patience_ = strategy::kPatience;
     Vector theta_, alpha_, beta_, s_, xi_, scaling_, primal_, dual_, H_;
     std::vector<Index> all_;
 };

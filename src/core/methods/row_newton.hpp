@@ -6,28 +6,18 @@
 //   (1/(s c) + G_JJ) u - y_J beta = -(G(v - ca))_J,   y_J'u = y'ca   (dv = ca - v - u, db = beta)
 // in the rows J of the band instead of all features.
 #pragma once
-#include "newton.hpp"
-#include "smo.hpp"
+#include "methods/newton.hpp"
+#include "methods/smo.hpp"
 
 namespace rm {
 
-constexpr Index kRowSpaceRows = 4096;  // G takes 128 MiB then
-constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
-constexpr int kSweeps = 10;     // of pairs, past which Newton is the cheaper bet
-
-template <class Rows>
-bool row_space_pays(const Problem<Rows>& problem, const Options& options) {
-    const Index n = problem.n(), d = problem.d();
-    if (!problem.A.has_row_gram() || problem.q != nullptr || n > kRowSpaceRows) return false;
-    const Index rows_per_feature = options.tol >= kNear ? 5 : 3;  // more where pairs alone will do
-    return 2 * n <= d || (!problem.B.dense() && n <= rows_per_feature * d);
-}
-
 template <class Rows>
 class RowNewton {
+    static_assert(CanRowGram<Rows>);
+
   public:
     RowNewton(const Problem<Rows>& problem, const Options& options)
-        : problem_(problem), options_(options), n_(problem.n()), G_(problem.A.row_gram(problem.B)), v_(n_, 0.0),
+        : problem_(problem), options_(options), n_(problem.n()), G_(problem.A.row_gram(problem.B, options.poll)), v_(n_, 0.0),
           h_(n_, 0.0), z_(n_), a_(n_), ca_(n_), known_(n_, 0.0), product_(n_, 0.0), dv_(n_), dh_(n_), dz_(n_), J_(n_ + 1) {
         for (Index i = 0; i < n_; ++i) total_weight_ += problem.c[i];
     }
@@ -58,12 +48,12 @@ class RowNewton {
         double total;
         Vector alpha = start;
         if (!alpha.empty() && balance(problem_, alpha, total)) smo.begin_at(std::move(alpha));
-        best.n_iter += smo.run(std::max(options_.tol, kNear), std::min(max_iter, kSweeps), options_.poll);
+        best.n_iter += smo.run(std::max(options_.tol, strategy::kNear), std::min(max_iter, strategy::kSweeps), options_.poll);
         v_ = ca_ = smo.alpha(), b_ = smo.intercept();
         for (Index i = 0; i < n_; ++i) reference_[i] = v_[i] / problem_.c[i];
         offer(best);
         // Far from the solution, where C is large, multipliers that follow the margins closely take many more steps.
-        s_ = best.gap() <= 2 * kNear ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
+        s_ = best.gap() <= 2 * strategy::kNear ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
     }
     // The best multiple of multipliers that were scaled from those of another C.
     void begin_at(const Vector& alpha) {

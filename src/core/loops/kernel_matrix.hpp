@@ -1,6 +1,6 @@
 // Kernel matrices that are a function of a distance, in one fused loop: distances, exponential and store.
 #pragma once
-#include "kernels.hpp"
+#include "loops/vector.hpp"
 
 namespace rm {
 

@@ -1,9 +1,9 @@
-#include "pair_loops.hpp"
+#include "pairs.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "../clones.hpp"
+#include "clones.hpp"
 #if defined(__GNUC__)
 #define RM_INLINE inline __attribute__((always_inline))
 #else

@@ -1,4 +1,4 @@
-// Vectorised loops of the solver. Everything that touches n numbers at a time lives here, so that one
+// Vectorised loops of the hinge solver. Everything that touches n numbers at a time lives here, so that one
 // translation unit can be compiled for several instruction sets.
 #pragma once
 #include <cstddef>
@@ -51,9 +51,13 @@ double dot(Index n, const double* a, const double* b);
 void axpy(Index n, double t, const double* x, double* y);
 
 constexpr double kFlatPair = 1e-12;  // relative curvature below which that of a pair of rows is rounding
+// A step of the pair of rows i, j: alpha_i grew by t and alpha_j by u; Gi and Gj are their inner products with all.
+struct PairStep {
+    const double *Gi, *Gj;
+    double t, u;
+};
 // f -= y (t Gi + u Gj); returns where f + up is largest. `scores` has room for n numbers, here and below.
-Index first_of_pair(Index n, const double* y, const double* Gi, const double* Gj, double t, double u, const double* up,
-                    double* f, double* scores);
+Index first_of_pair(Index n, const double* y, const PairStep& step, const double* up, double* f, double* scores);
 // Where a step with i gains most, (f_i - f_j)^2 over the curvature, among those with f_j < f_i and down = 1; -1 if there
 // is none.
 Index second_of_pair(Index n, const double* y, Index i, const double* Gi, const double* diagonal, const double* down,

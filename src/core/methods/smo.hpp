@@ -34,7 +34,7 @@ class Smo {
     int run(double tol, int max_sweeps, const std::function<void()>& poll) {
         for (Index i = 0; i < n_; ++i) mark(i);
         const Index often = std::max<Index>(16, n_ / 8);
-        Index i = first_of_pair(n_, y_, G_, G_, 0.0, 0.0, up_.data(), f_.data(), scores_.data());
+        Index i = first_of_pair(n_, y_, {G_, G_, 0.0, 0.0}, up_.data(), f_.data(), scores_.data());
         for (Index k = 0; k < max_sweeps * n_; ++k) {
             if (k % n_ == 0 && poll) poll();
             if (k % often == 0 && relative_gap() <= tol) return static_cast<int>((k + n_ - 1) / n_);
@@ -44,7 +44,8 @@ class Smo {
             double t = (f_[i] - f_[j]) / std::max(curvature, kFlatPair * (diagonal_[i] + diagonal_[j]));
             t = std::min({t, y_[i] > 0 ? c_[i] - alpha_[i] : alpha_[i], y_[j] > 0 ? alpha_[j] : c_[j] - alpha_[j]});
             move(i, t), move(j, -t);
-            i = first_of_pair(n_, y_, column(i), column(j), y_[i] * t, -y_[j] * t, up_.data(), f_.data(), scores_.data());
+            const PairStep step{column(i), column(j), y_[i] * t, -y_[j] * t};
+            i = first_of_pair(n_, y_, step, up_.data(), f_.data(), scores_.data());
         }
         return max_sweeps;
     }

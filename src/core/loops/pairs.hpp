@@ -1,6 +1,6 @@
 // Vectorised loops of the pair method, in single precision over the rows it works on.
 #pragma once
-#include "../kernels.hpp"
+#include "vector.hpp"
 
 namespace rm {
 

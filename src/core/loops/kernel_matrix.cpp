@@ -1,11 +1,11 @@
-#include "gram.hpp"
+#include "loops/kernel_matrix.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "clones.hpp"
+#include "loops/clones.hpp"
 #if defined(__GNUC__)
 #define RM_INLINE inline __attribute__((always_inline))  // into every clone, for its instruction set
 #else

@@ -1,9 +1,9 @@
-#include "kernels.hpp"
+#include "loops/vector.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "clones.hpp"
+#include "loops/clones.hpp"
 
 namespace rm {
 namespace {
@@ -250,8 +250,9 @@ RM_INLINE Index largest(Index n, const Value& value, double* values, double& bes
     return place;
 }
 
-RM_CLONES Index first_of_pair(Index n, const double* y, const double* Gi, const double* Gj, double t, double u,
-                              const double* up, double* f, double* scores) {
+RM_CLONES Index first_of_pair(Index n, const double* y, const PairStep& step, const double* up, double* f,
+                              double* scores) {
+    const double *Gi = step.Gi, *Gj = step.Gj, t = step.t, u = step.u;
     double best = -HUGE_VAL;
     return largest(n, [=](Index k) { return (f[k] -= y[k] * (t * Gi[k] + u * Gj[k])) + up[k]; }, scores, best);
 }

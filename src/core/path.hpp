@@ -1,0 +1,130 @@
+// One problem for every C, each from the solution before, and what is returned of it: coefficients and a certificate in the
+// caller's units.
+#pragma once
+#include <limits>
+
+#include "methods/sifting.hpp"
+#include "rows/source.hpp"
+
+namespace rm {
+
+// Where the path of one problem goes; alpha is optional.
+struct Sink {
+    double *coef, *intercept, *objective, *dual_objective, *alpha;
+    std::int64_t* n_iter;
+};
+
+// What the path of one problem is made of. `linear` holds q and the constant, or is null.
+template <class Source>
+struct PathProblem {
+    static_assert(IsSource<Source>);
+    const Source& source;
+    const Chosen& chosen;
+    const Regularizer& B;
+    const double* linear;
+    Vector weights;  // of the chosen rows
+    const double* Cs;
+    Index n_Cs;
+};
+
+template <class Source, class Rows>
+class Path {
+  public:
+    Path(const PathProblem<Source>& given, const Rows& rows, const Options& options)
+        : given_(given), rows_(rows), options_(options), c_(given.weights.size()), q_(rows.D(), 0.0) {
+        if (given.linear) std::copy_n(given.linear, rows.d(), q_.begin());  // the intercept has no linear term
+        for (double weight : given.weights) total_weight_ += weight;
+    }
+
+    void run(Solution start, const Sink& sink) {
+        const Index d = given_.source.d, n = given_.source.n;
+        for (Index k = 0; k < given_.n_Cs; ++k) {
+            for (std::size_t i = 0; i < c_.size(); ++i) c_[i] = given_.Cs[k] * given_.weights[i];
+            Problem<Rows> problem{rows_, given_.B, c_.data(), given_.chosen.y.data()};
+            if (given_.linear) problem.q = q_.data(), problem.constant = given_.linear[d];
+            total_ = given_.Cs[k] * total_weight_;
+            Solution best = solve_and_return(problem, start, sink.coef + k * d, sink.intercept[k]);
+            sink.objective[k] = best.objective;
+            sink.dual_objective[k] = std::min(best.dual_objective, best.objective);
+            sink.n_iter[k] = best.n_iter;
+            if (sink.alpha)
+                for (std::size_t i = 0; i < c_.size(); ++i) sink.alpha[k * n + given_.chosen.J[i]] = best.alpha[i];
+            start = std::move(best);
+            if (k + 1 < given_.n_Cs)  // the multipliers at their bound stay there when C grows
+                for (auto& a : start.alpha) a *= given_.Cs[k + 1] / given_.Cs[k];
+        }
+    }
+
+  private:
+    // Where the caller's origin is far away a little more is needed than a gap at ours.
+    Solution solve_and_return(const Problem<Rows>& problem, const Solution& start, double* coef, double& intercept) const {
+        Solution best, again_from;
+        Options options = options_;
+        for (int spent = 0, again = 0;; ++again) {
+            best = solve(problem, options, again ? again_from : start);
+            best.n_iter = spent += best.n_iter;
+            // Nothing finite was found (an overflow): the zero solution, whose gap says what it is worth.
+            if (best.theta.empty()) best.theta.assign(rows_.D(), 0.0);
+            if (best.alpha.empty()) best.alpha.assign(c_.size(), 0.0);
+            centre_intercept(problem, options_.tol, best.alpha, best.theta);
+            const bool reached = best.gap() <= options_.tol;
+            put_back(problem, best, coef, intercept);
+            if (!reached || best.gap() <= options_.tol || spent >= options_.max_iter || again == strategy::kTightened)
+                return best;
+            options.tol *= strategy::kTighten, options.max_iter = options_.max_iter - spent;
+            again_from = best;
+        }
+    }
+
+    static Solution solve(const Problem<Rows>& problem, const Options& options, const Solution& start) {
+        Solution sifted;
+        if constexpr (CanPick<Rows>)
+            if (options.method == Method::automatic && strategy::sift(problem.n(), problem.D())) {
+                certify_zero(problem, sifted);
+                if (Sifting<Rows>(problem, options).run(start, sifted) || sifted.n_iter >= options.max_iter) return sifted;
+            }
+        Options rest = options;
+        rest.max_iter = options.max_iter - sifted.n_iter;
+        Solution best = solve_direct(problem, rest, start);
+        best.n_iter += sifted.n_iter;
+        return best;
+    }
+
+    // Coefficients in the caller's units, and the objective at them. They differ from theta by the rounding of the intercept,
+    // and a pass over the rows is spared where that cannot be seen in the gap.
+    void put_back(const Problem<Rows>& problem, Solution& best, double* coef, double& intercept) const {
+        std::fill(coef, coef + given_.source.d, 0.0);
+        const Chosen& chosen = given_.chosen;
+        const Move move = given_.source.put_back(rows_, chosen.J, chosen.mean, best.theta, coef);
+        intercept = chosen.intercept ? best.theta[rows_.d()] - move.shift : 0.0;
+        const Index n = problem.n();
+        constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+        const double lost = kRounding * (move.size + std::abs(intercept)) * total_;
+        if (lost <= strategy::kUnseen * options_.tol * std::abs(best.objective)) return;
+        Vector z;
+        problem.margins(best.theta, z);
+        const double before = hinge_loss(n, problem.c, z.data());
+        for (Index i = 0; i < n; ++i) z[i] = 1.0 - problem.y[i] * (given_.source.score(chosen.J[i], coef) + intercept);
+        best.objective += hinge_loss(n, problem.c, z.data()) - before;
+    }
+
+    const PathProblem<Source>& given_;
+    const Rows& rows_;
+    const Options& options_;
+    Vector c_, q_;
+    double total_weight_ = 0, total_ = 0;  // of the loss, without and with C
+};
+
+template <class Source>
+void run_path(const PathProblem<Source>& given, const Options& options, Solution start, const Sink& sink) {
+    const Chosen& chosen = given.chosen;
+    if (!start.theta.empty() && chosen.intercept)
+        start.theta.back() += dot(static_cast<Index>(chosen.mean.size()), chosen.mean.data(), start.theta.data());
+    const Index D = given.source.d + chosen.intercept;
+    const bool sift = options.method == Method::automatic && strategy::sift(static_cast<Index>(chosen.J.size()), D);
+    given.source.with_form(chosen, sift, options.poll, [&](const auto& rows) {
+        Path<Source, std::decay_t<decltype(rows)>>(given, rows, options).run(std::move(start), sink);
+    });
+}
+
+}  // namespace rm

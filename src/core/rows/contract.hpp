@@ -1,0 +1,77 @@
+// What may be asked of the rows of a problem, and what a form must have to be asked: checked by the compiler.
+//
+// A problem sees the n x D matrix A = y * [x - mean, 1] (the last column only with an intercept) through a form of rows:
+//
+//   always      n(), d(), D()                    rows, coefficients without and with the intercept
+//               times(theta, out)                A theta
+//               transposed_times(v, out)         A'v
+//               squared_norm(B, theta, z)        w'Bw, where z are the margins of theta
+//               squared_dual_norm(B, g)          g'B^{-1}g for g = A'v
+//   some        gram(J, m, weights, H)           lower triangle of sum_{i in J} weights_i a_i a_i'  (CanGram)
+//               gram_rows, width, padded_size    the same for few features, see Columns             (CanPadGram)
+//               row_gram(B, poll)                A B^{-1} A' without the intercept                  (CanRowGram)
+//               copy_row(i, out)                 y_i (x_i - mean)                                   (CanCopy)
+//               with_rows(J, poll, f)            f of the rows J, in their fastest form             (CanPick)
+//
+// Centring is free (it moves the intercept only) and keeps features with large means well conditioned.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "regularizer.hpp"
+
+namespace rm {
+
+using Poll = std::function<void()>;  // throws when the user interrupts; may be empty
+constexpr Index kPollRows = 1 << 15;  // rows that are copied between two polls
+
+namespace contract {
+template <class A> using Times = decltype(std::declval<const A&>().times((const double*)nullptr, (double*)nullptr));
+template <class A> using Transposed =
+    decltype(std::declval<const A&>().transposed_times((const double*)nullptr, (double*)nullptr));
+template <class A> using Sizes =
+    decltype(std::declval<const A&>().n() + std::declval<const A&>().d() + std::declval<const A&>().D());
+template <class A> using Norm = decltype(std::declval<const A&>().squared_norm(
+    std::declval<const Regularizer&>(), std::declval<const Vector&>(), std::declval<const Vector&>()));
+template <class A> using DualNorm =
+    decltype(std::declval<const A&>().squared_dual_norm(std::declval<const Regularizer&>(), (const double*)nullptr));
+template <class A> using Gram = decltype(std::declval<const A&>().gram(
+    (const Index*)nullptr, Index{}, (const double*)nullptr, (double*)nullptr));
+template <class A> using PadGram = decltype(std::declval<const A&>().padded_size());
+template <class A> using RowGram =
+    decltype(std::declval<const A&>().row_gram(std::declval<const Regularizer&>(), std::declval<const Poll&>()));
+template <class A> using Copy = decltype(std::declval<const A&>().copy_row(Index{}, (double*)nullptr));
+struct Anything {
+    template <class T> void operator()(const T&) const {}
+};
+template <class A> using Pick = decltype(std::declval<const A&>().with_rows(
+    std::declval<const std::vector<Index>&>(), std::declval<const Poll&>(), Anything{}));
+
+template <template <class> class Operation, class A, class = void> struct Has : std::false_type {};
+template <template <class> class Operation, class A>
+struct Has<Operation, A, std::void_t<Operation<A>>> : std::true_type {};
+}  // namespace contract
+
+template <class A> constexpr bool CanGram = contract::Has<contract::Gram, A>::value;
+template <class A> constexpr bool CanPadGram = contract::Has<contract::PadGram, A>::value;
+template <class A> constexpr bool CanRowGram = contract::Has<contract::RowGram, A>::value;
+template <class A> constexpr bool CanCopy = contract::Has<contract::Copy, A>::value;
+template <class A> constexpr bool CanPick = contract::Has<contract::Pick, A>::value;
+template <class A> constexpr bool IsRows =
+    contract::Has<contract::Sizes, A>::value && contract::Has<contract::Times, A>::value &&
+    contract::Has<contract::Transposed, A>::value && contract::Has<contract::Norm, A>::value &&
+    contract::Has<contract::DualNorm, A>::value;
+
+template <class A> constexpr Abilities abilities{CanGram<A>, CanRowGram<A>, CanCopy<A>};
+
+// What rows with features have in common: their coefficients are those of features.
+struct Features {
+    static double squared_norm(const Regularizer& B, const Vector& theta, const Vector&) { return B.quadratic(theta.data()); }
+    static double squared_dual_norm(const Regularizer& B, const double* g) { return B.inverse_quadratic(g); }
+};
+
+}  // namespace rm

@@ -1,0 +1,168 @@
+// The caller's array, and rows of it.
+#pragma once
+#include <cmath>
+#include <numeric>
+
+#include "rows/columns.hpp"
+#include "rows/inner_products.hpp"
+
+namespace rm {
+
+struct DenseArray : FeatureSource {
+    const double* X;
+    Index row_stride, column_stride, n, d;
+    const double* products;  // inner products of the rows, from any origin, or none
+
+    DenseArray(const double* X, Index row_stride, Index column_stride, Index n, Index d, const double* products)
+        : X(X), row_stride(row_stride), column_stride(column_stride), n(n), d(d), products(products) {}
+    double score(Index i, const double* w) const {
+        double sum = 0;
+        for (Index k = 0; k < d; ++k) sum += X[i * row_stride + k * column_stride] * w[k];
+        return sum;
+    }
+    Vector centre(const std::vector<Index>& J) const {
+        return middle(d, J, [this](Index i, double* sum) {
+            for (Index k = 0; k < d; ++k) sum[k] += X[i * row_stride + k * column_stride];
+        });
+    }
+    template <class F>
+    void with_form(const Chosen& chosen, bool sift, const Poll& poll, F&& f) const;
+};
+
+// Dense, row-major: the form for many features, and a view of the caller's array for passes over all rows.
+class DenseRows : public Features {
+  public:
+    DenseRows(const DenseArray& X, const double* y, const double* mean, bool intercept)
+        : X_(X.X), row_(X.row_stride), col_(X.column_stride), n_(X.n), d_(X.d), D_(X.d + intercept), y_(y), mean_(mean),
+          // Inner products from another origin serve only where an intercept takes up the difference.
+          products_(intercept ? X.products : nullptr), n_products_(X.n) {}
+    DenseRows(DenseRows&&) = default;
+    DenseRows(const DenseRows&) = delete;
+
+    Index n() const { return n_; }
+    Index d() const { return d_; }
+    Index D() const { return D_; }
+
+    void times(const double* theta, double* out) const {
+        if (col_ == 1)
+            rows_times(X_, row_, n_, d_, theta, out);
+        else
+            columns_times(X_, col_, n_, d_, theta, out);
+        const double shift = (D_ > d_ ? theta[d_] : 0.0) - dot(d_, mean_, theta);
+        for (Index i = 0; i < n_; ++i) out[i] = y_[i] * (out[i] + shift);
+    }
+    void transposed_times(const double* v, double* out) const {
+        signed_.resize(n_);
+        double total = 0;
+        for (Index i = 0; i < n_; ++i) total += signed_[i] = v[i] * y_[i];
+        if (col_ == 1)
+            rows_transposed_times(X_, row_, n_, d_, signed_.data(), out);
+        else
+            columns_transposed_times(X_, col_, n_, d_, signed_.data(), out);
+        axpy(d_, -total, mean_, out);
+        if (D_ > d_) out[d_] = total;
+    }
+    void gram(const Index* J, Index m, const double* weights, double* H) const {
+        buffer_.resize(static_cast<std::size_t>(std::max<Index>(m, 1)) * D_);
+        for (Index j = 0; j < m; ++j) {
+            const double* row = X_ + J[j] * row_;
+            double* to = buffer_.data() + j * D_;
+            const double root = std::sqrt(weights[j]);
+            for (Index k = 0; k < d_; ++k) to[k] = root * (row[k * col_] - mean_[k]);
+            if (D_ > d_) to[d_] = root;
+        }
+        blas::outer_gram(buffer_.data(), D_, m, H);
+    }
+    const Vector& row_gram(const Regularizer& B, const Poll&) const {  // computed once: every C of a path needs it again
+        if (!row_gram_.empty()) return row_gram_;
+        if (products_ && B.identity()) {
+            Vector means;
+            return row_gram_ = centred_gram(products_, n_products_, places(), y_, means);
+        }
+        Vector rows(static_cast<std::size_t>(n_) * d_);
+        for (Index i = 0; i < n_; ++i) {
+            for (Index k = 0; k < d_; ++k) rows[i * d_ + k] = y_[i] * (X_[i * row_ + k * col_] - mean_[k]);
+            B.whiten(rows.data() + i * d_);
+        }
+        row_gram_.resize(static_cast<std::size_t>(n_) * n_);
+        blas::inner_gram(rows.data(), d_, n_, row_gram_.data());
+        mirror(row_gram_.data(), n_);
+        return row_gram_;
+    }
+    void copy_row(Index i, double* out) const {
+        for (Index k = 0; k < d_; ++k) out[k] = y_[i] * (X_[i * row_ + k * col_] - mean_[k]);
+    }
+    // The rows J, feature-major: blocked so that reads and writes both stay in cache.
+    Columns columns(const Index* J, Index m, const Poll& poll) const {
+        Columns out(m, d_, D_ > d_);
+        constexpr Index kBlock = 64;
+        for (Index start = 0; start < m; start += kBlock) {
+            if (start % kPollRows == 0 && poll) poll();
+            for (Index j = start; j < std::min(start + kBlock, m); ++j) out.pad(j);
+            for (Index k = 0; k < d_; ++k)
+                for (Index j = start; j < std::min(start + kBlock, m); ++j)
+                    out.set(j, k, y_[J[j]] * (X_[J[j] * row_ + k * col_] - mean_[k]));
+        }
+        if (D_ > d_)
+            for (Index j = 0; j < m; ++j) out.set(j, d_, y_[J[j]]);
+        return out;
+    }
+    // The rows J as an array of its own.
+    DenseRows rows(const Index* J, Index m, const Poll& poll) const {
+        DenseRows out({nullptr, d_, 1, m, d_, nullptr}, nullptr, mean_, D_ > d_);
+        out.owned_.resize(static_cast<std::size_t>(m) * (d_ + 1));
+        double* y = out.owned_.data() + m * d_;
+        for (Index j = 0; j < m; ++j) {
+            if (j % kPollRows == 0 && poll) poll();
+            for (Index k = 0; k < d_; ++k) out.owned_[j * d_ + k] = X_[J[j] * row_ + k * col_];
+            y[j] = y_[J[j]];
+        }
+        out.X_ = out.owned_.data();
+        out.y_ = y;
+        if (products_) {
+            out.products_ = products_, out.n_products_ = n_products_;
+            const std::vector<Index> known = places();
+            for (Index j = 0; j < m; ++j) out.places_.push_back(known[J[j]]);
+        }
+        return out;
+    }
+
+    template <class F>
+    void with_rows(const std::vector<Index>& J, const Poll& poll, F&& f) const {
+        const Index m = static_cast<Index>(J.size());
+        strategy::in_columns(d_) ? f(columns(J.data(), m, poll)) : f(rows(J.data(), m, poll));
+    }
+
+  private:
+    // Of the rows among those whose inner products are known.
+    std::vector<Index> places() const {
+        if (!places_.empty()) return places_;
+        std::vector<Index> all(n_);
+        std::iota(all.begin(), all.end(), Index{0});
+        return all;
+    }
+
+    const double* X_;
+    Index row_, col_, n_, d_, D_;
+    const double* y_;
+    const double* mean_;
+    const double* products_;
+    Index n_products_;
+    std::vector<Index> places_;
+    Vector owned_;
+    mutable Vector buffer_, signed_, row_gram_;
+};
+
+template <class F>
+void DenseArray::with_form(const Chosen& chosen, bool sift, const Poll& poll, F&& f) const {
+    const DenseRows view(*this, chosen.labels, chosen.mean.data(), chosen.intercept);
+    const Index m = static_cast<Index>(chosen.J.size());
+    if (!sift && strategy::in_columns(d)) return f(view.columns(chosen.J.data(), m, poll));
+    const bool as_it_is = chosen.all(n) && (column_stride == 1 || row_stride == 1);
+    as_it_is ? f(view) : f(view.rows(chosen.J.data(), m, poll));
+}
+
+static_assert(IsRows<DenseRows> && CanGram<DenseRows> && CanRowGram<DenseRows>);
+static_assert(CanCopy<DenseRows> && CanPick<DenseRows>);
+
+}  // namespace rm

@@ -1,0 +1,75 @@
+// What the caller gave, of which the rows of a problem are taken:
+//
+//   n, d                                  rows and coefficients
+//   score(i, w)                           x_i'w as the caller would compute it
+//   centre(J)                             a point near the middle of the rows J; empty without features
+//   with_form(chosen, sift, poll, f)      f of the chosen rows, in the form that suits them
+//   put_back(form, J, mean, theta, out)   coefficients for rows as the caller has them, and how far the intercept moves
+#pragma once
+#include "rows/contract.hpp"
+#include "strategy.hpp"
+
+namespace rm {
+
+// How far the intercept moves on the way from centred rows to the caller's: by `shift`, the sum of terms of this `size`.
+struct Move {
+    double shift = 0, size = 0;
+};
+
+// What sources with features have in common.
+struct FeatureSource {
+    template <class Form>
+    static Move put_back(const Form& form, const std::vector<Index>&, const Vector& mean, const Vector& theta,
+                         double* out) {
+        std::copy_n(theta.data(), form.d(), out);
+        Move move;
+        for (Index k = 0; k < form.d(); ++k) move.size += std::abs(mean[k] * theta[k]);
+        move.shift = dot(form.d(), mean.data(), theta.data());
+        return move;
+    }
+};
+
+inline Vector pick(const double* from, const std::vector<Index>& J) {
+    Vector out(J.size());
+    for (std::size_t j = 0; j < J.size(); ++j) out[j] = from[J[j]];
+    return out;
+}
+
+// The rows of one problem among those of the caller.
+struct Chosen {
+    std::vector<Index> J;
+    const double* labels;  // of all rows
+    Vector y, mean;        // labels of J, and where J is centred
+    bool intercept;
+
+    bool all(Index n) const {  // a permutation or a bootstrap sample is not the matrix itself
+        if (static_cast<Index>(J.size()) != n) return false;
+        for (Index i = 0; i < n; ++i)
+            if (J[i] != i) return false;
+        return true;
+    }
+};
+
+// Any point near the middle of the rows J: a sample of them is as good as all. add(i, sum) adds row i.
+template <class Add>
+Vector middle(Index d, const std::vector<Index>& J, const Add& add) {
+    Vector mean(d, 0.0);
+    const Index m = static_cast<Index>(J.size()), step = std::max<Index>(1, m / strategy::kCentreSample);
+    const Index count = (m + step - 1) / step;
+    for (Index j = 0; j < m; j += step) add(J[j], mean.data());
+    for (auto& v : mean) v /= double(std::max<Index>(count, 1));
+    return mean;
+}
+
+namespace contract {
+template <class S> using Score = decltype(std::declval<const S&>().score(Index{}, (const double*)nullptr));
+template <class S> using Centre = decltype(std::declval<const S&>().centre(std::declval<const std::vector<Index>&>()));
+template <class S> using Size = decltype(std::declval<const S&>().n + std::declval<const S&>().d);
+template <class S> using WithForm = decltype(std::declval<const S&>().with_form(
+    std::declval<const Chosen&>(), true, std::declval<const Poll&>(), Anything{}));
+}  // namespace contract
+template <class S> constexpr bool IsSource =
+    contract::Has<contract::Score, S>::value && contract::Has<contract::Centre, S>::value &&
+    contract::Has<contract::Size, S>::value && contract::Has<contract::WithForm, S>::value;
+
+}  // namespace rm

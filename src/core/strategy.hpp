@@ -1,0 +1,95 @@
+// Which form of rows, which method, and when to fall back: every such decision, and every number that it depends on.
+//
+// Times are CPU times of one thread (AMD EPYC, AVX-512) on ringnorm at C = 1 and a tolerance of 1e-6, in
+// interleaved runs of two builds that differ in the one number; what was not measured has a reason only.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "loops/vector.hpp"
+
+namespace rm {
+
+// What a form of rows can do beyond products with vectors; see rows/contract.hpp.
+struct Abilities {
+    bool gram, row_gram, copy;
+};
+
+}  // namespace rm
+
+namespace rm::strategy {
+
+// -- Forms of rows ------------------------------------------------------------------------------------------------------
+
+// Features from which Gram matrices, and size from which factors, are left to the BLAS. Our own loops (Columns) take 0.7 of
+// its time at 10 and 20 features, 0.85 at 48, and 1.1 at 64 (300 and 2,000 rows).
+constexpr Index kBlasFrom = 48;
+inline bool in_columns(Index d) { return d < kBlasFrom; }
+// Rows that their middle is taken of: any point near it serves to centre them.
+constexpr Index kCentreSample = 20000;
+
+// -- Many rows: sifting -------------------------------------------------------------------------------------------------
+
+// Rows per coefficient from which it pays: it takes 1.45 of the time of solving directly at 30, 1.15 at 100, 1.0 at 300, 0.6 at
+// 1,000 and 0.27 at 4,000 (20 features).
+constexpr Index kSiftingRatio = 300;
+inline bool sift(Index n, Index D) { return n >= kSiftingRatio * D; }
+// The sample: with fewer rows per coefficient more of the others stay free, with more it costs more than it saves. The
+// second bound matters for few features only.
+inline Index sample_size(Index n, Index D) { return std::max<Index>(50 * D, static_cast<Index>(15 * std::sqrt(double(n)))); }
+constexpr double kSampleTol = 3e-2;  // of the sample's solution, whose statistical error is larger
+constexpr int kSampleSteps = 100;    // one that takes more is as hard as all rows
+// Share of rows that may stay free (3 of 5), and rounds of freeing more of them, past which all rows at once are the
+// cheaper bet.
+inline bool too_many_free(Index free, Index n) { return free * 5 > n * 3; }
+constexpr int kSiftingRounds = 12;
+
+// -- Few rows: their inner products -------------------------------------------------------------------------------------
+
+// Newton's method in coordinates of the rows, after pairs of them. With fewer rows than features it is the smaller problem in
+// every respect (a third of the time at as many). Of the time in features it takes a half at twice as many rows, as much at
+// three times, and twice as much at five times (100 features; at C = 0.01 a third, a half and as much). Up to five times
+// where pairs alone will do: along a path all Cs share the inner products. A dense regulariser makes these dear. G takes
+// 128 MiB at kRowSpaceRows; the cube of the band is then too much.
+constexpr Index kRowSpaceRows = 4096;
+constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
+constexpr int kSweeps = 10;     // over pairs: a problem that takes more (a large C) may take hundreds
+inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer, double tol) {
+    if (!rows.row_gram) return false;
+    if (!rows.gram || d > n) return true;
+    if (dense_regularizer || n > kRowSpaceRows) return false;
+    return n <= (tol >= kNear ? 5 : 3) * d;
+}
+
+// -- When a method gets nowhere -----------------------------------------------------------------------------------------
+
+// Newton has never needed more steps on a problem it can solve; past them the interior point, which takes 20 to 70
+// iterations, is the cheaper bet.
+constexpr int kNewtonSteps = 200;
+// Iterations of the interior point in which neither the gap nor the complementarity fell by a tenth. Where rounding has
+// stopped it, it stands: at a gap of 2.5e-5 from iteration 50 to 1,000 where singular values went from 3e5 down to 0.15.
+constexpr int kPatience = 10;
+// The interior point factors a matrix of all coefficients, which is out of the question where these outnumber the rows and
+// inner products were used instead.
+inline bool interior_point(const Abilities& rows, Index n, Index d, bool by_rows) { return rows.gram && (d <= n || !by_rows); }
+// Principal axes need all eigenvectors of the smaller side, in one call that cannot be interrupted, and dense rows,
+// twice (1.6 GB).
+constexpr Index kMostAxes = 1000;
+constexpr double kAxesNumbers = 1e8;
+inline bool principal_axes(const Abilities& rows, Index n, Index d) {
+    const Index axes = rows.copy ? std::min(n, d) : n;
+    return axes <= kMostAxes && double(n) * double(axes) <= kAxesNumbers;
+}
+
+// -- What is returned ---------------------------------------------------------------------------------------------------
+
+// Share of the tolerance that moving the intercept to the caller's origin may cost unseen. Where it may cost more, the
+// objective is evaluated on the caller's rows, one more pass over them.
+constexpr double kUnseen = 0.01;
+// Where what is returned misses the tolerance that was reached at our origin, it is tightened by this factor, twice.
+constexpr double kTighten = 0.3;
+constexpr int kTightened = 2;
+// Rows up to which a flat part of the loss in the intercept is looked for: between more there is no room worth a pass.
+constexpr Index kCentredRows = 10000;
+
+}  // namespace rm::strategy
