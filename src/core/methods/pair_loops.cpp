@@ -14,7 +14,7 @@ namespace rm {
 namespace {
 constexpr Index kStretch = 128;      // values between two looks at the best so far
 constexpr float kFlat = 1e-7f;       // relative curvature of a pair below which it is rounding
-constexpr float kTiny = 1e-30f;
+constexpr float kTiny = 1e-30f;      // so that there is something to divide by
 constexpr Index kBlock = 1024;       // numbers of f that stay in the first-level cache while rows are subtracted
 
 // Where value(k) is largest; `best` is the least that counts, and becomes the largest.
