@@ -1,7 +1,7 @@
 """Hinge problems on rows of a kernel, solved in the kernel itself.
 
 The method is that of second-order pairs (``src/core/methods/pairs.hpp``); without the compiled core `numpy_twin` serves
-with the same certificate (docs/mathematics.md, section 5).
+with the same certificate (docs/mathematics.md, "The kernel machine").
 """
 
 from __future__ import annotations
