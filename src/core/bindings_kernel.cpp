@@ -112,7 +112,8 @@ bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> st
     const Index n = self.rows.n();
     if (Index(y.shape(0)) != n || Index(weights.shape(0)) != n || Index(alpha.shape(1)) != n || Index(f.shape(1)) != n)
         throw nb::value_error("labels, weights and outputs must have one number for each row");
-    const PairOptions how{nb::cast<double>(options[0]), nb::cast<Index>(options[1]), nb::cast<bool>(options[2]), poll_python(callback)};
+    const PairOptions how{nb::cast<double>(options[0]), nb::cast<Index>(options[1]), nb::cast<bool>(options[2]), nb::cast<bool>(options[3]),
+                          poll_python(callback)};
     nb::gil_scoped_release release;
     Pairs pairs(self.rows, y.data(), weights.data(), how);
     if (start) pairs.begin_at(start->data());

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from radiusmargin.features.functions import KernelFunction
 from radiusmargin.problems import Batch, Kernel, Options, Start
-from radiusmargin.solvers import ConvergenceWarning, kernel_scores, kernel_svm, solve_kernel
+from radiusmargin.solvers import ConvergenceWarning, held_out_scores, kernel_scores, kernel_svm, solve_kernel
 from radiusmargin.solvers.kernel import backend
 
 KERNELS = {
@@ -165,6 +165,27 @@ def test_pairs_of_classes_and_folds_on_shared_rows(n_threads):
     without = solve_kernel(batch, Options(1e-7, n_threads=n_threads))
     assert without.scores is None
     np.testing.assert_allclose(without.objective, results.objective, rtol=2e-7)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_held_out_scores_are_those_of_single_fits(n_threads):
+    X, y = data(120)
+    labels = np.stack([y, np.where(X[:, 0] > 0.5, 0.0, y)])
+    held_out = [np.arange(fold, 120, 3) for fold in range(3)]
+    parts = tuple(np.setdiff1d(np.arange(120), rows) for rows in held_out)
+    kernels, Cs = [KERNELS["rbf"], KERNELS["laplacian"]], np.array([3.0, 0.3])
+    batch = Batch(Kernel(X), labels, np.ones(120), Cs, subsets=parts)
+    scores = held_out_scores(batch, held_out, kernels, Options(1e-6, n_threads=n_threads))
+    assert np.isfinite(scores).all()
+    for g, k in enumerate(kernels):
+        for part, rows in zip(parts, held_out, strict=True):
+            for label, signs in enumerate(labels):
+                some = part[signs[part] != 0]
+                single = kernel_svm(X[some], signs[some], 3.0, kernel=k, tol=1e-7)
+                expected = k(X[rows], X[some]) @ single.coef + single.intercept
+                np.testing.assert_allclose(scores[g, 0, label, rows], expected, atol=5e-3)
+    with pytest.raises(ValueError, match="one entry for each of 3 subsets"):
+        held_out_scores(batch, held_out[:2], kernels)
 
 
 def test_a_row_that_is_there_twice_weighs_twice():

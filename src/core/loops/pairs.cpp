@@ -14,7 +14,7 @@ namespace rm {
 namespace {
 constexpr Index kStretch = 128;      // values between two looks at the best so far
 constexpr float kFlat = 1e-7f;       // relative curvature of a pair below which it is rounding
-constexpr float kTiny = 1e-30f;
+constexpr float kTiny = 1e-30f;      // so that there is something to divide by
 constexpr Index kBlock = 1024;       // numbers of f that stay in the first-level cache while rows are subtracted
 
 // Where value(k) is largest; `best` is the least that counts, and becomes the largest.
@@ -61,6 +61,30 @@ RM_CLONES Index best_single(Index n, const float* diagonal, const float* up, con
     };
     float best = 0.0f;
     return largest(n, gain, scores, best);
+}
+
+RM_CLONES void widen_corridor(Index n, const float* f, const float* up, const float* down, double& highest, double& lowest) {
+    float most = -HUGE_VALF, least = HUGE_VALF;
+#pragma omp simd reduction(max : most) reduction(min : least)
+    for (Index k = 0; k < n; ++k) {
+        const float high = f[k] + up[k], low = down[k] > 0.0f ? f[k] : HUGE_VALF;
+        most = high > most ? high : most;
+        least = low < least ? low : least;
+    }
+    highest = std::max(highest, double(most)), lowest = std::min(lowest, double(least));
+}
+
+RM_CLONES PairSums pair_sums(Index n, const float* f, const double* y, const double* c, const double* alpha, double b,
+                             double origin) {
+    double gap = 0, loss = 0, square = 0;
+#pragma omp simd reduction(+ : gap, loss, square)
+    for (Index k = 0; k < n; ++k) {
+        const double value = f[k], z = y[k] * (value - b), positive = c[k] * (z > 0.0 ? z : 0.0);
+        gap += positive - alpha[k] * z;
+        loss += positive;
+        square += alpha[k] * (1.0 - y[k] * (value + origin));
+    }
+    return {gap, loss, square};
 }
 
 RM_CLONES void subtract_row(Index n, float t, const float* K, float* f) {

@@ -11,6 +11,13 @@ Index second_of_pair(Index n, float fi, float own, const float* Ki, const float*
                      float* scores);
 // Where moving one multiplier alone gains most, f^2 over the diagonal, or -1.
 Index best_single(Index n, const float* diagonal, const float* up, const float* down, const float* f, float* scores);
+// The largest f + up and the smallest f with down = 1, if they are beyond what is there.
+void widen_corridor(Index n, const float* f, const float* up, const float* down, double& highest, double& lowest);
+// Sums over rows with z = y (f - b): gap = c max(z, 0) - alpha z, loss = c max(z, 0), square = alpha (1 - y (f + origin)).
+struct PairSums {
+    double gap, loss, square;
+};
+PairSums pair_sums(Index n, const float* f, const double* y, const double* c, const double* alpha, double b, double origin);
 void subtract_row(Index n, float t, const float* K, float* f);
 // f -= sum over the m rows of t[r] K[r].
 void subtract_rows(Index n, Index m, const double* t, const float* const* K, double* f);

@@ -24,6 +24,7 @@ struct PairOptions {
     double tol;
     Index max_sweeps;  // of n pairs each
     bool intercept;
+    bool strict;  // whether the certificate must be that of double precision
     std::function<void(Index, double)> poll;  // pairs so far and the gap; throws when the user interrupts
 };
 
@@ -81,6 +82,7 @@ class Pairs {
             }
             const bool at_home = set_.size() == home_.size();
             leave();
+            if (at_home && !options_.strict) return found.intercept = intercept_of(corridor), estimate(gap, found), found;
             if (at_home && (certify(found) || late || ++certificates == kMostCertificates)) return found;
             if (at_home && gap <= target) target *= 0.3;
             work_on(home_);
@@ -115,7 +117,7 @@ class Pairs {
         if (!part) return;
         KernelRows rows(std::move(part), rows_.budget());
         PairOptions loose = options_;
-        loose.tol = std::max(0.02, options_.tol);
+        loose.tol = std::max(0.02, options_.tol), loose.strict = false;
         Pairs sample(rows, y.data(), weights.data(), loose);
         sample.solve(C);
         for (Index k = 0; k < m; ++k) alpha[J[k]] = sample.alpha()[k];
@@ -146,10 +148,13 @@ class Pairs {
         const Index q = Index(rows.size());
         set_ = rows;
         block_.clear(), block_.resize(q), block_size_ = 0;
-        diagonal_.resize(q), up_.resize(q), down_.resize(q), local_f_.resize(q), scores_.resize(q);
+        for (auto* floats : {&diagonal_, &up_, &down_, &local_f_, &scores_}) floats->resize(q);
+        for (auto* doubles : {&local_y_, &local_c_, &local_alpha_}) doubles->resize(q);
         origin_ = options_.intercept ? corridor_of(set_).middle() : 0.0;
         for (Index k = 0; k < q; ++k) {
-            local_f_[k] = float(f_[set_[k]] - origin_), diagonal_[k] = float(rows_.diagonal()[set_[k]]);
+            const Index i = set_[k];
+            local_f_[k] = float(f_[i] - origin_), diagonal_[k] = float(rows_.diagonal()[i]);
+            local_y_[k] = y_[i], local_c_[k] = c_[i];
             mark(k);
         }
         const Corridor corridor = local_corridor();
@@ -186,13 +191,14 @@ class Pairs {
 
     void mark(Index k) {
         const Index i = set_[k];
+        local_alpha_[k] = alpha_[i];
         up_[k] = may_go_up(i) ? 0.0f : -HUGE_VALF;
         down_[k] = may_go_down(i) ? 1.0f : 0.0f;
     }
 
     // Rows that can only go up, from below the corridor, or only down, from above it, are left alone for now.
     void shrink(const Corridor& v) {
-        constexpr Index kSmall = 400;
+        constexpr Index kSmall = 800;
         const Index q = Index(set_.size());
         if (q < kSmall) return;
         std::vector<Index> kept;
@@ -336,27 +342,23 @@ class Pairs {
     }
     Corridor local_corridor() const {
         Corridor v = empty_corridor();
-        for (std::size_t k = 0; k < set_.size(); ++k) {
-            if (up_[k] == 0.0f) v.highest = std::max(v.highest, double(local_f_[k]));
-            if (down_[k] > 0.0f) v.lowest = std::min(v.lowest, double(local_f_[k]));
-        }
+        widen_corridor(Index(set_.size()), local_f_.data(), up_.data(), down_.data(), v.highest, v.lowest);
         return v;
     }
 
     // P - D is a sum over rows, to which those that are not in the working set add nothing that is known of.
     double local_gap(const Corridor& v) {
         const double b = options_.intercept ? v.middle() : 0.0;
-        double gap = 0, square = 0, loss = 0;
-        for (std::size_t k = 0; k < set_.size(); ++k) {
-            const Index i = set_[k];
-            const double z = y_[i] * (double(local_f_[k]) - b), positive = z > 0.0 ? z : 0.0;
-            gap += c_[i] * positive - alpha_[i] * z;
-            loss += c_[i] * positive;
-            square += alpha_[i] * (1.0 - y_[i] * (double(local_f_[k]) + origin_));
-        }
-        if (set_.size() == home_.size()) primal_ = 0.5 * square + loss;
-        return gap / std::max(primal_, 1e-300);
+        const PairSums sums = pair_sums(Index(set_.size()), local_f_.data(), local_y_.data(), local_c_.data(), local_alpha_.data(), b, origin_);
+        if (set_.size() == home_.size()) primal_ = 0.5 * sums.square + sums.loss;
+        return sums.gap / std::max(primal_, 1e-300);
     }
+
+    // What single precision says about the objectives.
+    void estimate(double gap, PairSolution& found) const {
+        found.objective = primal_, found.dual_objective = (1.0 - gap) * primal_;
+    }
+    double intercept_of(const Corridor& local) const { return options_.intercept ? origin_ + local.middle() : 0.0; }
 
     // The strict certificate: both objectives at the multipliers as they are and the best intercept for them, in double
     // precision. It needs f of the rows that have a multiplier, and of those that might have a loss; the others are
@@ -462,6 +464,7 @@ class Pairs {
     bool negative_ = false;
     std::vector<Index> taking_part_, home_, set_;  // home: the working set without shrinking
     Vector alpha_, c_, f_, before_;                // before: the multipliers that f knows of
+    Vector local_y_, local_c_, local_alpha_;
     double origin_ = 0.0, primal_ = 0.0, begun_from_ = 1.0, best_gap_ = HUGE_VAL;
     Index top_ = -1, block_size_ = 0, since_newton_ = 0, since_better_ = 0;
     std::vector<std::unique_ptr<float[]>> block_;  // rows of K between the working set, as far as they were needed

@@ -201,7 +201,9 @@ class KernelRows {
         Index owner;
         std::list<Index>::iterator place;
     };
-    void touch(Index s) { order_.splice(order_.end(), order_, slots_[s].place); }
+    void touch(Index s) {
+        if (capacity_ < n_) order_.splice(order_.end(), order_, slots_[s].place);
+    }
     float* take_slot(Index i) {
         if (Index(slots_.size()) < capacity_) {
             slot_[i] = Index(slots_.size());

@@ -4,5 +4,6 @@ from .entry import solve_kernel
 from .expansion import kernel_scores
 from .functions import kernel_svm
 from .result import KernelResult, KernelResults
+from .search import held_out_scores
 
-__all__ = ["KernelResult", "KernelResults", "kernel_scores", "kernel_svm", "solve_kernel"]
+__all__ = ["KernelResult", "KernelResults", "held_out_scores", "kernel_scores", "kernel_svm", "solve_kernel"]

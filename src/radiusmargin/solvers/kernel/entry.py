@@ -1,13 +1,14 @@
 """Hinge problems on rows of a kernel, solved in the kernel itself.
 
 The method is that of second-order pairs (``src/core/methods/pairs.hpp``); without the compiled core `numpy_twin` serves
-with the same certificate (docs/mathematics.md, section 5).
+with the same certificate (docs/mathematics.md, "The kernel machine").
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 
@@ -56,17 +57,31 @@ def solve_kernel(batch: Batch, options: Options, start: Start | None = None, *, 
     >>> results.coef.round(4).tolist()
     [[[-0.5, 0.5, -0.5, 0.5], [-1.0, 1.0, -1.0, 1.0]]]
     """
+    return solve_in_ways(batch, options, start or Start(), Ways(keep_scores=keep_scores, callback=callback))
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What else there is to say about how to solve: whether certificates are those of double precision, and the rest."""
+
+    keep_scores: bool = False
+    strict: bool = True
+    callback: Callable | None = None
+
+
+def solve_in_ways(batch: Batch, options: Options, start: Start, ways: Ways) -> KernelResults:
+    """As `solve_kernel`."""
     if batch.rows.kind != "kernel" or batch.regularizers.matrices is not None or batch.regularizers.linear is not None:
         raise ValueError("solve_kernel takes a batch whose rows are a Kernel, without regularizers.")
     order = np.argsort(batch.Cs, kind="stable")
     ascending = replace(batch, Cs=batch.Cs[order])
     with one_blas_thread():
-        parts = _spread(ascending, options, start or Start(), keep_scores, callback)
+        parts = _spread(ascending, options, start, ways)
     results = _joined(ascending, options, parts)
     return results if np.array_equal(batch.Cs, ascending.Cs) else results.at(np.argsort(order, kind="stable"))
 
 
-def _spread(batch, options, start, keep_scores, callback):
+def _spread(batch, options, start, ways):
     """Solve the problems, on several threads where there are several; what ends one ends all."""
     P, threads = len(batch), min(options.threads, len(batch))
     stop = Event()
@@ -74,10 +89,12 @@ def _spread(batch, options, start, keep_scores, callback):
     def told(pairs, gap):
         if stop.is_set():
             raise InterruptedError
-        if callback is not None and pairs >= 0:
-            callback(pairs, gap)
+        if ways.callback is not None and pairs >= 0:
+            ways.callback(pairs, gap)
 
-    run = partial(_solve_some, batch, options, start, keep_scores, told, batch.rows.cache_size / threads)
+    how = options.tol, options.max_iter, batch.intercept, ways.strict
+    solve = partial(_solve_one, Cs=batch.Cs, how=how, callback=told)
+    run = partial(_solve_some, batch, start, solve, ways.keep_scores, batch.rows.cache_size / threads)
     if threads == 1:
         return run(range(P))
     with ThreadPoolExecutor(threads) as pool:
@@ -90,10 +107,9 @@ def _spread(batch, options, start, keep_scores, callback):
     return [found[p % threads][p // threads] for p in range(P)]
 
 
-def _solve_some(batch, options, start, keep_scores, callback, cache_size, problems):
+def _solve_some(batch, start, solve, keep_scores, cache_size, problems):
     """(coef, scores, numbers, whether indefinite) of each problem."""
     shared, found = None, []
-    solve = partial(_solve_one, Cs=batch.Cs, how=(options.tol, options.max_iter, batch.intercept), callback=callback)
     for p in problems:
         y, weights, alpha = _problem(batch, start, p)
         some = np.flatnonzero(y)
@@ -154,4 +170,4 @@ def _joined(batch, options, parts):
     )
 
 
-__all__ = ["solve_kernel"]
+__all__ = ["Ways", "solve_in_ways", "solve_kernel"]

@@ -23,7 +23,7 @@ class KernelRows:
 
     def solve(self, y, weights, Cs, start, options, callback, alpha, f, numbers):
         """As `_core.KernelRows.solve`: fills the last three arrays, and returns whether the kernel was seen to be indefinite."""
-        tol, max_sweeps, intercept = options
+        tol, max_sweeps, intercept, _ = options  # double precision is what there is
         state = _State(self, y, np.zeros_like(y) if start is None else start, intercept)
         for k, C in enumerate(Cs):
             state.rescale(C * weights * (y != 0))
