@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
-from radiusmargin.kernels.functions import KernelFunction
+from radiusmargin.features.functions import KernelFunction
 from radiusmargin.problems import Batch, Kernel
 from radiusmargin.solvers import held_out_scores, kernel_scores, kernel_svm
 

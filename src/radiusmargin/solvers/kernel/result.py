@@ -54,6 +54,10 @@ class KernelResults(Results):
     definite: np.ndarray | None = None
     scores: np.ndarray | None = field(default=None, repr=False)
 
+    def _select(self, Cs, index):
+        definite, scores = (None if a is None else a[index] for a in (self.definite, self.scores))
+        return KernelResults(**vars(super()._select(Cs, index)), definite=definite, scores=scores)
+
     def __getitem__(self, index) -> KernelResult:
         return KernelResult(
             coef=self.coef[index],

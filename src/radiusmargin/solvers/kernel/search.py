@@ -42,7 +42,7 @@ def held_out_scores(batch: Batch, held_out, kernels, options: Options = SEARCH) 
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.kernels.functions import KernelFunction
+    >>> from radiusmargin.features.functions import KernelFunction
     >>> from radiusmargin.problems import Batch, Kernel
     >>> from radiusmargin.solvers import held_out_scores
     >>> X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]])
