@@ -13,6 +13,7 @@ from ..models.grids import Powers
 from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
 from ..selection import FSVMCV
+from .neighbours import NEIGHBOURS
 
 __all__ = [
     "grid_of",
@@ -40,20 +41,20 @@ RAW = ("svm-raw",)
 
 @cache
 def _entries() -> dict:
-    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING)}
+    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING, *NEIGHBOURS)}
 
 
 def get_model(name) -> ModelEntry:
-    """The entry of a key or a name, self-tuning estimators included."""
+    """The entry of a key or a name, self-tuning estimators included; neighbours by key, for they share their names."""
     for entry in SELF_TUNING:
         if str(name).lower() in (entry.key, entry.name.lower()):
             return entry
-    return registered_model(name)
+    return _entries().get(str(name).lower()) or registered_model(name)
 
 
 def resolve_models(names) -> list[str]:
     """Keys of the registry for what a user named: keys or names, ``"paper"`` for the columns of the paper's tables, or
-    ``"all"``.
+    ``"all"`` models of this package.
 
     >>> resolve_models(["F-SVM", "svm", "fsvm"])
     ['fsvm', 'svm']
@@ -61,7 +62,7 @@ def resolve_models(names) -> list[str]:
     keys = []
     for name in names:
         if name == "all":
-            keys += list(_entries())
+            keys += [entry.key for entry in (*list_models(), *SELF_TUNING)]
         elif name == "paper":
             keys += [entry.key for entry in _entries().values() if entry.in_paper]
         else:
@@ -123,7 +124,8 @@ def is_conic(key: str) -> bool:
 
 
 def is_self_tuning(cell) -> bool:
-    return get_model(cell.model).estimator is FSVMCV
+    """Whether the model's `fit` is its search."""
+    return get_model(cell.model).grid is None
 
 
 def is_batched(cell) -> bool:
