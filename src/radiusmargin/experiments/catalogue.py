@@ -94,13 +94,16 @@ def paper_column(key: str) -> str | None:
     return entry.name if entry is not None and entry.in_paper else None
 
 
-def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | None = None) -> dict:
-    """What is tried of a model within a number of configurations, as plain lists; `C` in place of its own range."""
+def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | None = None, fixed=()) -> dict:
+    """What is tried of a model within a number of configurations, as plain lists.
+
+    `C` takes the place of its own range; parameters that are `fixed` leave their part to the others.
+    """
     entry = get_model(key)
     grid = entry.grid if kernel == "linear" else entry.kernel_grid
     if grid is None:
         return {}
-    return replace(grid, C=C or grid.C).within(BUDGET if budget is None else budget)
+    return replace(grid.without(fixed), C=C or grid.C).within(BUDGET if budget is None else budget)
 
 
 def make_estimator(cell, **params):

@@ -144,7 +144,9 @@ def _run(solver: clarabel.DefaultSolver) -> clarabel.DefaultSolution:
     signal has to be kept until it has returned.
     """
     handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):  # signals reach that one only
+    if threading.current_thread() is not threading.main_thread() or not callable(
+        handler
+    ):  # signals reach that one only
         return solver.solve()
     caught: list[tuple] = []
     signal.signal(signal.SIGINT, lambda *event: caught.append(event))
