@@ -16,7 +16,7 @@ __all__ = ["command"]
 #: What "all" makes, in the order of its page; faces have commands of their own.
 PAPER = (
     "table1", "figure1", "table2", "table2-uci", "table3", "table4", "table5", "figure2", "transformations", "maps",
-    "map-figure",
+    "map-figure", "criteria",
 )  # fmt: skip
 
 
@@ -44,8 +44,9 @@ def command(what, protocol, runs, datasets, models, jobs, quick, out, offline):
     """Run the paper's experiments and print our numbers beside its own.
 
     Needs the IDA and UCI sets, and LFW for table6, figure4 and figure5: set RADIUSMARGIN_DATA to their folder. "all" is
-    everything but the faces, as far as the data are there, joined in OUT/report.html. transformations, maps and
-    map-figure go beyond the paper: nearest neighbours after a learned transformation. The cells go to OUT/cells.jsonl
+    everything but the faces, as far as the data are there, joined in OUT/report.html. transformations, maps,
+    map-figure (nearest neighbours after a learned transformation) and criteria (choosing without folds) go beyond the
+    paper. The cells go to OUT/cells.jsonl
     as they are finished: stop it at any time, and the next call goes on from there. FILE.toml is a specification of
     your own.
     """

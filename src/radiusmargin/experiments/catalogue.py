@@ -35,17 +35,29 @@ SELF_TUNING = (
     ),
 )  # fmt: skip
 
+#: The same estimator with criteria that need no folds.
+CRITERIA = (
+    ModelEntry(
+        key="fsvm-span", name="span rule", estimator=FSVMCV, fixed={"criterion": "loo"}, grid=None, kernel_grid=None,
+        reference="V. Vapnik, O. Chapelle, Bounds on error expectation for support vector machines, 2000",
+    ),
+    ModelEntry(
+        key="fsvm-bound", name="radius-margin bound", estimator=FSVMCV, fixed={"criterion": "radius-margin"}, grid=None,
+        kernel_grid=None, reference="O. Chapelle et al., Choosing multiple parameters for support vector machines, 2002",
+    ),
+)  # fmt: skip
+
 #: Models that are there to show what the units of the features do: nothing standardises for them.
 RAW = ("svm-raw",)
 
 
 @cache
 def _entries() -> dict:
-    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING, *NEIGHBOURS)}
+    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING, *CRITERIA, *NEIGHBOURS)}
 
 
 def get_model(name) -> ModelEntry:
-    """The entry of a key or a name, self-tuning estimators included; neighbours by key, for they share their names."""
+    """The entry of a key or a name, self-tuning estimators included; others of the harness by key, for they share their names."""
     for entry in SELF_TUNING:
         if str(name).lower() in (entry.key, entry.name.lower()):
             return entry
