@@ -139,3 +139,12 @@ def test_an_error_is_part_of_the_record():
     assert record["status"] == "error"
     assert "smallest class" in record["error"]
     assert "Traceback" in record["traceback"]
+
+
+@pytest.mark.parametrize("model", ["fsvm-span", "fsvm-bound"])
+def test_criteria_without_folds_run_as_searches_of_their_own(model):
+    cell, task = one_cell(model)
+    record = run_cell(cell, task)
+    assert record["status"] == "ok"
+    assert record["n_configurations"] > 3
+    assert record["gap"] < 1e-6

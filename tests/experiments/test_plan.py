@@ -120,10 +120,13 @@ def test_a_plan_holds_every_combination_once():
     assert {cell.run for cell in official} == {0, 1}
 
 
-def test_along_a_fixed_axis_all_models_share_one_grid():
-    _, _, plan = toy_plan(models=("svm", "fsvm"), kernel="rbf", components=(2, 5))
+def test_along_a_fixed_axis_all_models_try_as_much_each_around_its_own_C():
+    _, _, plan = toy_plan(models=("svm", "fsvm"), kernel="rbf", components=(2, 5), budget=24)
     assert {cell.fixed["n_components"] for cell in plan} == {2, 5}
-    assert all(cell.grid == plan[0].grid and "n_components" not in cell.grid for cell in plan)
+    assert all(len(list(ParameterGrid(cell.grid))) == 24 and "n_components" not in cell.grid for cell in plan)
+    svm, fsvm = (next(cell.grid for cell in plan if cell.model == key) for key in ("svm", "fsvm"))
+    assert svm["gamma"] == fsvm["gamma"]
+    assert min(svm["C"]) > min(fsvm["C"])  # whitened features want a smaller C
 
 
 def test_a_plan_needs_data():

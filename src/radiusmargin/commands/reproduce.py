@@ -1,17 +1,23 @@
-"""``radiusmargin reproduce``: the paper's tables and figure, ours beside the paper's."""
+"""``radiusmargin reproduce``: the paper's tables and figures, ours beside the paper's."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
+from ..datasets import DataError
 from .faces import FACE_NAMES, reproduce_faces
 from .shared import Names, console, default_jobs, progress_bar, show_table
 
 __all__ = ["command"]
 
-PAPER = ("table2", "table3", "table4", "table5", "figure2")
+#: What "all" makes, in the order of its page; faces have commands of their own.
+PAPER = (
+    "table1", "figure1", "table2", "table2-uci", "table3", "table4", "table5", "figure2", "transformations", "maps",
+    "map-figure", "criteria",
+)  # fmt: skip
 
 
 @click.command("reproduce")
@@ -37,10 +43,12 @@ PAPER = ("table2", "table3", "table4", "table5", "figure2")
 def command(what, protocol, runs, datasets, models, jobs, quick, out, offline):
     """Run the paper's experiments and print our numbers beside its own.
 
-    Needs the IDA sets, and LFW for table6, figure4 and figure5: set RADIUSMARGIN_DATA to their folder. "all" is the
-    tables and the figure of the IDA sets. The cells go to OUT/cells.jsonl as they are
-    finished: stop it at any time, and the next call goes on from there. FILE.toml is a specification of your
-    own.
+    Needs the IDA and UCI sets, and LFW for table6, figure4 and figure5: set RADIUSMARGIN_DATA to their folder. "all" is
+    everything but the faces, as far as the data are there, joined in OUT/report.html. transformations, maps,
+    map-figure (nearest neighbours after a learned transformation) and criteria (choosing without folds) go beyond the
+    paper. The cells go to OUT/cells.jsonl
+    as they are finished: stop it at any time, and the next call goes on from there. FILE.toml is a specification of
+    your own.
     """
     if what in FACE_NAMES:
         if protocol == "paper" or runs or datasets:
@@ -48,14 +56,63 @@ def command(what, protocol, runs, datasets, models, jobs, quick, out, offline):
         return 1 if reproduce_faces(what, models, jobs, quick, out, offline) else 0
     if offline:
         raise click.UsageError(f"--offline goes with {', '.join(FACE_NAMES)} only")
-    names = PAPER if what == "all" else (what,)
+    if out.exists() and not out.is_dir():
+        raise click.UsageError(f"--out must be a folder, and {out} is a file")
     options = {"runs": runs, "datasets": datasets, "models": models}
-    failed = [_one(name, protocol, options, jobs, quick, out) for name in names]
-    return 1 if any(failed) else 0
+    make = partial(_one, protocol=protocol, options=options, jobs=jobs, quick=quick, out=out)
+    if what == "all":
+        return _all(make, out)
+    return 1 if make(what)[1] else 0
 
 
-def _one(name, protocol, options, jobs, quick, out) -> int:
-    from ..experiments import load_spec, outputs, workflow
+def _all(make, out) -> int:
+    """Everything whose data are there, then one page; the exit code says whether a cell failed."""
+    from ..experiments import exhibits
+
+    made, skipped = {}, {}
+    for name in PAPER:
+        try:
+            made[name] = make(name)
+        except DataError as error:
+            skipped[name] = str(error).partition("\n")[0]
+            console().print(f"{name} left out: {skipped[name]}", style="yellow", markup=False)
+    path = exhibits.joined((exhibit for exhibit, _ in made.values()), skipped, out / "report.html")
+    console().print(f"wrote {path}", markup=False)
+    return 1 if any(failed for _, failed in made.values()) else 0
+
+
+def _one(name, *, protocol, options, jobs, quick, out):
+    """(exhibit, number of cells that failed); its files are written and its table is shown."""
+    from ..experiments import exhibits, outputs
+    from ..experiments.tables import write_table
+
+    if name in exhibits.PICTURES:
+        exhibit, failed, written = _picture(exhibits.PICTURES[name], name, options), 0, []
+        if exhibit.table is not None:
+            written = write_table(exhibit.table, out, name)
+    else:
+        outcome = _experiment(name, protocol, options, jobs, quick, out)
+        exhibit, failed = exhibits.from_outcome(outcome), outcome.n_failed
+        written = outputs.write_all(outcome, out)  # first of all, for a terminal may go away
+    written += exhibits.save_figures(exhibit, out)
+    terminal = console()
+    if exhibit.table is not None:
+        show_table(exhibit.table, terminal)
+    for path in written:
+        terminal.print(f"wrote {path}", markup=False)
+    return exhibit, failed
+
+
+def _picture(make, name, options):
+    """A table or figure without cells; a data set may be given to a figure."""
+    datasets = options["datasets"]
+    if name == "table1" or not datasets:
+        return make()
+    return make(datasets[0] if "/" in datasets[0] else f"ida/{datasets[0]}")
+
+
+def _experiment(name, protocol, options, jobs, quick, out):
+    from ..experiments import load_spec, workflow
     from ..experiments.catalogue import resolve_models
 
     spec = load_spec(name, quick=quick)
@@ -65,18 +122,8 @@ def _one(name, protocol, options, jobs, quick, out) -> int:
     spec = spec.with_options(**options)
     resolve_models(spec.models)  # a wrong name is told before the data are read
     tasks = workflow.load_tasks(spec)
-    if out.exists() and not out.is_dir():
-        raise click.UsageError(f"--out must be a folder, and {out} is a file")
     with progress_bar(spec.name) as progress:
-        outcome = workflow.run_experiment(
-            spec, tasks, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress
-        )
-    written = outputs.write_all(outcome, out)  # first of all, for a terminal may go away
-    terminal = console()
-    show_table(outputs.main_table(outcome), terminal)
-    for path in written:
-        terminal.print(f"wrote {path}", markup=False)
-    return outcome.n_failed
+        return workflow.run_experiment(spec, tasks, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress)
 
 
 def _known_sets(names, spec):

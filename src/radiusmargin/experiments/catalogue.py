@@ -13,6 +13,7 @@ from ..models.grids import Powers
 from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
 from ..selection import FSVMCV
+from .neighbours import NEIGHBOURS
 
 __all__ = [
     "grid_of",
@@ -34,26 +35,38 @@ SELF_TUNING = (
     ),
 )  # fmt: skip
 
+#: The same estimator with criteria that need no folds.
+CRITERIA = (
+    ModelEntry(
+        key="fsvm-span", name="span rule", estimator=FSVMCV, fixed={"criterion": "loo"}, grid=None, kernel_grid=None,
+        reference="V. Vapnik, O. Chapelle, Bounds on error expectation for support vector machines, 2000",
+    ),
+    ModelEntry(
+        key="fsvm-bound", name="radius-margin bound", estimator=FSVMCV, fixed={"criterion": "radius-margin"}, grid=None,
+        kernel_grid=None, reference="O. Chapelle et al., Choosing multiple parameters for support vector machines, 2002",
+    ),
+)  # fmt: skip
+
 #: Models that are there to show what the units of the features do: nothing standardises for them.
 RAW = ("svm-raw",)
 
 
 @cache
 def _entries() -> dict:
-    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING)}
+    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING, *CRITERIA, *NEIGHBOURS)}
 
 
 def get_model(name) -> ModelEntry:
-    """The entry of a key or a name, self-tuning estimators included."""
+    """The entry of a key or a name, self-tuning estimators included; others of the harness by key, for they share their names."""
     for entry in SELF_TUNING:
         if str(name).lower() in (entry.key, entry.name.lower()):
             return entry
-    return registered_model(name)
+    return _entries().get(str(name).lower()) or registered_model(name)
 
 
 def resolve_models(names) -> list[str]:
     """Keys of the registry for what a user named: keys or names, ``"paper"`` for the columns of the paper's tables, or
-    ``"all"``.
+    ``"all"`` models of this package.
 
     >>> resolve_models(["F-SVM", "svm", "fsvm"])
     ['fsvm', 'svm']
@@ -61,7 +74,7 @@ def resolve_models(names) -> list[str]:
     keys = []
     for name in names:
         if name == "all":
-            keys += list(_entries())
+            keys += [entry.key for entry in (*list_models(), *SELF_TUNING)]
         elif name == "paper":
             keys += [entry.key for entry in _entries().values() if entry.in_paper]
         else:
@@ -93,13 +106,16 @@ def paper_column(key: str) -> str | None:
     return entry.name if entry is not None and entry.in_paper else None
 
 
-def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | None = None) -> dict:
-    """What is tried of a model within a number of configurations, as plain lists; `C` in place of its own range."""
+def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | None = None, fixed=()) -> dict:
+    """What is tried of a model within a number of configurations, as plain lists.
+
+    `C` takes the place of its own range; parameters that are `fixed` leave their part to the others.
+    """
     entry = get_model(key)
     grid = entry.grid if kernel == "linear" else entry.kernel_grid
     if grid is None:
         return {}
-    return replace(grid, C=C or grid.C).within(BUDGET if budget is None else budget)
+    return replace(grid.without(fixed), C=C or grid.C).within(BUDGET if budget is None else budget)
 
 
 def make_estimator(cell, **params):
@@ -123,7 +139,8 @@ def is_conic(key: str) -> bool:
 
 
 def is_self_tuning(cell) -> bool:
-    return get_model(cell.model).estimator is FSVMCV
+    """Whether the model's `fit` is its search."""
+    return get_model(cell.model).grid is None
 
 
 def is_batched(cell) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import results
-from .tables import Table, to_csv, to_html, to_latex, to_markdown, write_text
+from .tables import Table, to_csv, to_html, write_table, write_text
 from .workflow import Outcome, data_notes, protocol_notes
 
 __all__ = ["main_table", "report_html", "to_csv_text", "to_json", "write_all"]
@@ -64,14 +64,8 @@ def write_all(outcome: Outcome, folder) -> list[Path]:
     """Markdown, LaTeX, CSV and HTML of an experiment; returns the paths."""
     folder = Path(folder)
     name = f"{outcome.spec.name}-{outcome.spec.protocol}" if outcome.spec.protocol != "timing" else outcome.spec.name
-    table = main_table(outcome)
-    texts = {
-        "md": to_markdown(table),
-        "tex": to_latex(table),
-        "csv": to_csv(table),
-        "html": report_html(outcome),
-    }  # all made before the first is written
-    return [write_text(folder / f"{name}.{suffix}", text) for suffix, text in texts.items()]
+    page = report_html(outcome)  # made before the first file is written
+    return [*write_table(main_table(outcome), folder, name), write_text(folder / f"{name}.html", page)]
 
 
 def report_html(outcome: Outcome, title: str | None = None) -> str:

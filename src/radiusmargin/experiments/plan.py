@@ -109,10 +109,8 @@ def _fixed_axis(spec):
 
 
 def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
-    # Along an axis that is fixed, all models share the baseline's grid: else those that tune the axis would
-    # try less.
-    grid = grid_of(spec.baseline if fixed else model, spec.kernel, spec.budget)
-    grid = {key: values for key, values in grid.items() if key not in fixed}
+    # Along an axis that is fixed, a model that would tune it tries more of the rest: all try as much.
+    grid = grid_of(model, spec.kernel, spec.budget, fixed=fixed)
     if spec.kernel == "rbf" and spec.max_components and is_conic(model) and "n_components" not in {**grid, **fixed}:
         fixed = {**fixed, "n_components": spec.max_components}
     return Cell(

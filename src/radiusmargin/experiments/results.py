@@ -127,7 +127,7 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
         return ("Accuracy in % ± standard error over the splits, by the number of kernel components.",)
     if spec.quantity == "seconds":
         return (
-            "Seconds of one fit, median over runs, one thread, one at a time. In brackets: the "
+            "Processor seconds of one fit, median over runs, one thread, one at a time. In brackets: the "
             "paper's number; ours over"
             " the paper's. The paper's hardware and software are of 2015 or before: compare columns, not levels.",
         )

@@ -11,7 +11,17 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-__all__ = ["Table", "TableCell", "to_csv", "to_html", "to_latex", "to_markdown", "transposed", "write_text"]
+__all__ = [
+    "Table",
+    "TableCell",
+    "to_csv",
+    "to_html",
+    "to_latex",
+    "to_markdown",
+    "transposed",
+    "write_table",
+    "write_text",
+]
 
 
 @dataclass(frozen=True)
@@ -163,6 +173,12 @@ def _html_cell(cell):
     mark = f' <span class="mark">{cell.mark}</span>' if cell.mark else ""
     small = f"<small>{html.escape(cell.small)}</small>" if cell.small else ""
     return f"<td{attribute}>{html.escape(cell.text)}{mark}{small}</td>"
+
+
+def write_table(table: Table, folder: Path, name: str) -> list[Path]:
+    """A table as Markdown, LaTeX and CSV; returns the paths."""
+    texts = {"md": to_markdown(table), "tex": to_latex(table), "csv": to_csv(table)}
+    return [write_text(folder / f"{name}.{suffix}", text) for suffix, text in texts.items()]
 
 
 def write_text(path, text: str) -> Path:

@@ -7,7 +7,7 @@ there are. What is left over goes to the model's own parameters, and to gamma, f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor, prod
 
 #: Fewest values of C: one can then tell whether the best of them is inside.
@@ -64,6 +64,10 @@ class Grid:
     C: Powers
     gamma: Powers | None = None
     own: Mapping[str, Sequence] = field(default_factory=dict)
+
+    def without(self, names) -> Grid:
+        """The grid where these parameters are not to be chosen."""
+        return replace(self, own={name: values for name, values in self.own.items() if name not in names})
 
     def within(self, budget: int) -> dict[str, list]:
         """Values to try of every parameter: at most `budget` configurations, but never fewer than three values of C.

@@ -42,6 +42,10 @@ class RSVMPlus(_RSVM):
     squared distance of two points of ``x * w``. It is the SVM on ``x * sqrt(metric)``, for a diagonal metric
     that the farthest pairs set.
 
+    **Where the formula comes from.** The F-SVM paper compares with R-SVM+ but prints no formula of it ("controlling both the
+    radius and margin with w"), and the paper of Do and Kalousis was not at hand when this was written. The objective above
+    is how its authors' description reads; if yours differs, trust theirs.
+
     Parameters
     ----------
     C : float, default=1.0

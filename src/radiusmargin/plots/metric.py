@@ -22,14 +22,7 @@ class MarginDisplay:
     @classmethod
     def from_estimator(cls, estimator, X, y, *, column=0, axes=None):
         """Draw a fitted model on the data (X, y); `column` picks one of its separators, a row of `coef_`."""
-        X = estimator._model.space.rows(estimator._validated(X))  # the features of the kernel map, where there is one
-        X = X.toarray() if sparse.issparse(X) else X
-        w, b = estimator.coef_[column], estimator.intercept_[column]
-        L = estimator.components_
-        v = np.linalg.lstsq(L.T, w, rcond=None)[0]
-        labels = estimator._model.reduction.columns(np.searchsorted(estimator.classes_, y))[column]
-        views = {"before": _view(X, w, b, labels), "after": _view(X @ L.T, v, b, labels)}
-        return cls(views).plot(axes)
+        return cls(margin_views(estimator, X, y, column=column)).plot(axes)
 
     def plot(self, axes=None):
         if axes is None:
@@ -37,9 +30,19 @@ class MarginDisplay:
         for axis, (name, view) in zip(axes, self.views.items(), strict=True):
             _draw(axis, view)
             ratio = (view["radius"] / view["margin"]) ** 2
-            axis.set_title(f"{name}: radius {view['radius']:.3g}, margin {view['margin']:.3g}\nratio² {ratio:.3g}")
+            axis.set_title(f"{name}\nradius {view['radius']:.3g}, margin {view['margin']:.3g}, ratio² {ratio:.3g}")
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
+
+
+def margin_views(estimator, X, y, *, column=0) -> dict[str, dict]:
+    """What `MarginDisplay` draws of a fitted model: its separator and the ball "before" and "after" the transformation."""
+    X = _dense(estimator._model.space.rows(estimator._validated(X)))  # the features of the kernel map, where there is one
+    w, b = estimator.coef_[column], estimator.intercept_[column]
+    L = estimator.components_
+    v = np.linalg.lstsq(L.T, w, rcond=None)[0]
+    labels = estimator._model.reduction.columns(np.searchsorted(estimator.classes_, y))[column]
+    return {"before": _view(X, w, b, labels), "after": _view(X @ L.T, v, b, labels)}
 
 
 def _view(Z, w, b, labels):
@@ -112,3 +115,7 @@ class MetricDisplay:
         axis.set(xlabel="round", title="convergence")
         axis.xaxis.get_major_locator().set_params(integer=True)
         axis.legend()
+
+
+def _dense(X):
+    return X.toarray() if sparse.issparse(X) else X

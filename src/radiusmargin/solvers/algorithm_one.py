@@ -168,29 +168,35 @@ class _Run:
 
 def _descend(M, w, rho_S, descent):
     """Lines 11 to 18: (M, steps taken, whether M is singular now)."""
-    first, t = M, descent.step
-    for step in range(1, descent.n_steps + 1):
-        if _rank(M) < len(M):
-            return M, step - 1, True
+    first, t, singular = M, descent.step, _rank(M) < len(M)
+    for step in range(descent.n_steps):
+        if singular:
+            return M, step, True
         base = first if descent.reset else M
         u = np.linalg.solve(base, w)
-        new = _projected(base + t * (0.5 * np.outer(u, u) - np.diag(rho_S)))
-        settled = np.linalg.norm(new - M) <= SETTLED * np.linalg.norm(M)
-        M, t = new, t if descent.reset else descent.shrink * t
-        if settled:
+        before, (M, rank) = M, _projected(base + t * (0.5 * np.outer(u, u) - np.diag(rho_S)))
+        singular, t = rank < len(M), t if descent.reset else descent.shrink * t
+        if np.linalg.norm(M - before) <= SETTLED * np.linalg.norm(before):
             break
-    return M, step, _rank(M) < len(M)
+    return M, step + 1, singular
 
 
 def _projected(M):
+    """(the nearest positive semidefinite matrix, its rank)."""
     values, vectors = np.linalg.eigh((M + M.T) / 2)
-    return (vectors * values.clip(0.0)) @ vectors.T
+    rank = np.count_nonzero(values > _rounding(values))
+    return (vectors * values.clip(0.0)) @ vectors.T, rank
+
+
+def _rounding(values):
+    """Eigenvalues up to this are zero, the largest being the last."""
+    return 10 * len(values) * EPS * max(values[-1], 0.0)
 
 
 def _spectrum(M):
     """Eigenvalues and vectors of M that are not rounding."""
     values, vectors = np.linalg.eigh(M)
-    kept = values > 10 * len(M) * EPS * max(values[-1], 0.0)
+    kept = values > _rounding(values)
     return values[kept], vectors[:, kept]
 
 
