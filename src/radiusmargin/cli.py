@@ -1,7 +1,8 @@
 """The command line: ``radiusmargin compare | reproduce | datasets | info``.
 
-Exit codes: 0 done, 1 done but some cells failed, 2 a bad call or bad data, 3 a missing optional package, 130
-stopped by the user.
+Exit codes: 0 done; 1 not done, or not all of it: data that cannot be used, cells that failed, a package that is not
+installed; 2 a call that makes no sense: an option, model, data set or column that does not exist; 130 stopped by the
+user.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def main(arguments=None) -> int:
             "Install what it needs with:  pip install 'radiusmargin[experiments]'",
             file=sys.stderr,
         )
-        return 3
+        return 1
     return run(arguments)
 
 

@@ -8,7 +8,7 @@ import os
 import click
 from rich.console import Console
 
-from ..datasets import DataError, MissingDependencyError
+from ..datasets import DataError, UnknownNameError
 
 __all__ = ["cli", "run"]
 
@@ -47,9 +47,6 @@ def run(arguments=None) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except MissingDependencyError as error:
-        errors.print(f"error: {error}", style="red", markup=False)
-        return 3
     except (DataError, OSError) as error:
         errors.print(f"error: {error}", style="red", markup=False)
-        return 2
+        return 2 if isinstance(error, UnknownNameError) else 1

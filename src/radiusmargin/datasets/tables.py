@@ -8,8 +8,9 @@ import numpy as np
 
 from radiusmargin.datasets import formats
 from radiusmargin.datasets.checks import checked_task, clean_labels, impute_median, listed
+from radiusmargin.datasets.delimited import read_csv
 from radiusmargin.datasets.encode import encode_frame
-from radiusmargin.datasets.task import DataError, TaskData
+from radiusmargin.datasets.task import DataError, TaskData, UnknownNameError
 
 __all__ = ["read_table"]
 
@@ -93,15 +94,15 @@ def choose_target(columns, target) -> tuple[str, list[str]]:
     try:  # a command line can only pass text, so "3" may be a position
         return columns[int(target)], []
     except (ValueError, IndexError):
-        raise DataError(f"there is no column {target!r}; the columns are {listed(columns, 30)}") from None
+        raise UnknownNameError(f"there is no column {target!r}; the columns are {listed(columns, 30)}") from None
 
 
 def _read_npz(path, target) -> TaskData:
     arrays = formats.read_npz(path)
     X, y, target, messages = _features_and_labels(path, arrays, target)
-    names = arrays.get("feature_names", [f"x{j + 1}" for j in range(X.shape[1])])
-    if len(names) != X.shape[1]:
-        raise DataError(f"{path.name}: {len(names)} feature_names for {X.shape[1]} features")
+    names = arrays.get("feature_names", np.array([f"x{j + 1}" for j in range(X.shape[1])]))
+    if names.shape != X.shape[1:]:
+        raise DataError(f"{path.name}: feature_names of shape {names.shape} for {X.shape[1]} features")
     if X.dtype.kind not in "fiub":
         raise DataError(f"{path.name}: the features are of type {X.dtype}, not numbers")
     X, said = impute_median(X.astype(float), names)
@@ -138,8 +139,8 @@ def _read_libsvm(path, target) -> TaskData:
 
 
 _READERS = {
-    ".csv": _from_frame(formats.read_csv),
-    ".tsv": _from_frame(lambda path: formats.read_csv(path, "\t")),
+    ".csv": _from_frame(read_csv),
+    ".tsv": _from_frame(lambda path: read_csv(path, "\t")),
     ".parquet": _from_frame(formats.read_parquet),
     ".arff": _from_frame(formats.read_arff),
     ".npz": _read_npz,

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DataError", "MissingDependencyError", "TaskData"]
+__all__ = ["DataError", "MissingDependencyError", "TaskData", "UnknownNameError"]
 
 
 class DataError(ValueError):
     """The data cannot be used; the message says which, why, and what to do."""
+
+
+class UnknownNameError(DataError):
+    """A name that was asked for and does not exist; the message names those that do."""
 
 
 class MissingDependencyError(DataError, ImportError):

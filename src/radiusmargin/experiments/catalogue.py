@@ -6,7 +6,7 @@ import difflib
 from dataclasses import replace
 from functools import cache
 
-from ..datasets import DataError
+from ..datasets import UnknownNameError
 from ..models import FSVM
 from ..models.competitor import ConicClassifier
 from ..models.grids import Powers
@@ -75,7 +75,7 @@ def _one(name) -> str:
     except ValueError:
         near = difflib.get_close_matches(str(name).lower(), _entries(), n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(_entries())}"
-        raise DataError(f"there is no model {name!r}; {hint}") from None
+        raise UnknownNameError(f"there is no model {name!r}; {hint}") from None
 
 
 def model_name(key: str) -> str:

@@ -23,7 +23,7 @@ def main_table(outcome: Outcome) -> Table:
     else:
         table = results.accuracy_table(outcome.summary, spec)
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
-    notes += tuple(results.provenance_notes(outcome.summary))
+    notes += (*outcome.notes, *results.provenance_notes(outcome.summary))
     return replace(table, notes=notes)
 
 
@@ -103,6 +103,7 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
             *protocol_notes(spec),
             *spec.notes,
             *data_notes(spec, outcome.tasks),
+            *outcome.notes,
             *results.provenance_notes(summary),
         ],
     )

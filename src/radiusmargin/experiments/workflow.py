@@ -26,11 +26,12 @@ DENSE_LIMIT = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A finished experiment."""
+    """A finished experiment; ``notes`` are what its store had to say."""
 
     spec: Spec
     tasks: dict[str, TaskData]
     records: list[dict]
+    notes: tuple[str, ...] = ()
 
     @property
     def summary(self) -> Summary:
@@ -82,17 +83,13 @@ def run_experiment(
     progress : callable, optional
         Called with the number of cells; what it returns is called with every record.
     """
-    plan = make_plan(spec, tasks)
-    report = progress(len(plan)) if progress else None
     if store is None:
         with tempfile.TemporaryDirectory(prefix="radiusmargin-") as folder:
-            return Outcome(
-                spec,
-                tasks,
-                execute(plan, tasks, Store(Path(folder, "cells.jsonl")), jobs=jobs, progress=report),
-            )
+            return run_experiment(spec, tasks, Path(folder, "cells.jsonl"), jobs=jobs, progress=progress)
     store = store if isinstance(store, Store) else Store(store)
-    return Outcome(spec, tasks, execute(plan, tasks, store, jobs=jobs, progress=report))
+    plan = make_plan(spec, tasks)
+    records = execute(plan, tasks, store, jobs=jobs, progress=progress(len(plan)) if progress else None)
+    return Outcome(spec, tasks, records, (store.note,) if store.note else ())
 
 
 def protocol_notes(spec: Spec) -> list[str]:

@@ -124,7 +124,8 @@ class Options:
         if type(self.tol) is not float or not 0.0 < self.tol < np.inf:  # the check itself takes longer than all others
             check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
-        if self.n_threads is not None and (self.n_threads == 0 or not isinstance(self.n_threads, Integral)):
+        n = self.n_threads
+        if n is not None and (not isinstance(n, Integral) or n == 0 or n >= 2**31):
             raise ValueError(
                 f"n_jobs must be a positive number of threads or -1 for every core, got {self.n_threads!r}."
             )
