@@ -51,11 +51,11 @@ def run_cell(cell: Cell, task: TaskData) -> dict:
 def _honest(cell, task) -> dict:
     """Everything is chosen and fitted on the training part; the test part is looked at once."""
     train, test = outer_split(task, cell)
-    X, y = task.X[train], task.y[train]
+    (X, unseen), y = task.encoded(train, test), task.y[train]
     chosen = choose(cell, X, y, inner_folds(y, cell))
     fitted, fit_seconds = _fit(cell, chosen, X, y)
     start = time.perf_counter()
-    predicted = fitted.predict(task.X[test])
+    predicted = fitted.predict(unseen)
     predict_seconds = time.perf_counter() - start
     result = {
         "accuracy": float(np.mean(predicted == task.y[test])),

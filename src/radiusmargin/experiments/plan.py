@@ -70,15 +70,26 @@ def _plain(value):
 def data_fingerprint(task: TaskData) -> str:
     """SHA-256 of features, labels and official splits: a cell is tied to the data and not to their name."""
     digest = hashlib.sha256()
-    X = task.X.tocsr() if sparse.issparse(task.X) else np.ascontiguousarray(task.X)
-    parts = (X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
-    for array in (*parts, np.asarray(task.y)):
+    for array in (*_arrays(task.X), np.asarray(task.y)):
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     for train, test in task.splits or ():
         digest.update(np.asarray(train, dtype=np.int64).tobytes())
         digest.update(np.asarray(test, dtype=np.int64).tobytes())
     return digest.hexdigest()[:16]
+
+
+def _arrays(X):
+    """The arrays that make up the features."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+        return X.indptr, X.indices, X.data
+    if not hasattr(X, "iloc"):
+        return (X,)
+    from pandas.util import hash_pandas_object
+
+    names = np.frombuffer("\0".join(map(str, X.columns)).encode(), dtype=np.uint8)
+    return names, hash_pandas_object(X, index=False).to_numpy()
 
 
 def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:

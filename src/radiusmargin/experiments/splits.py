@@ -74,7 +74,7 @@ def subsample(task: TaskData, max_rows: int | None) -> TaskData:
         return task
     rows = stratified_rows(task.y, max_rows, seed_for("rows", task.name, max_rows))
     names = f"a stratified sample of {len(rows)} of {task.n_samples} rows"
-    return replace(task, X=task.X[rows], y=task.y[rows], splits=None, messages=(*task.messages, names))
+    return replace(task, X=task.rows(rows), y=task.y[rows], splits=None, messages=(*task.messages, names))
 
 
 def stratified_rows(y, n_rows, seed) -> np.ndarray:
