@@ -21,8 +21,20 @@ ALLOWED = {
     "datasets": set(),
     "pairs": {"datasets", "models", "selection"},
     "plots": {"geometry", "kernels", "models", "selection"},
-    "experiments": {"datasets", "geometry", "kernels", "models", "pairs", "plots", "report", "selection", "solvers"},
-    "commands": {"datasets", "experiments", "models", "plots", "report", "solvers", "pairs"},
+    "export": {"datasets", "models", "selection"},
+    "experiments": {
+        "datasets",
+        "export",
+        "geometry",
+        "kernels",
+        "models",
+        "pairs",
+        "plots",
+        "report",
+        "selection",
+        "solvers",
+    },
+    "commands": {"datasets", "experiments", "export", "models", "plots", "report", "solvers", "pairs"},
     "report": set(),
 }
 ONLY_ARRAYS = {"problems", "solvers", "geometry"}

@@ -11,6 +11,7 @@ import pytest
 
 from radiusmargin.cli import main
 from radiusmargin.datasets import make_twonorm
+from radiusmargin.experiments import cells
 
 PROGRAM = Path(sys.executable).with_name("radiusmargin")
 COMMAND = [str(PROGRAM)] if PROGRAM.exists() else [sys.executable, "-m", "radiusmargin.cli"]
@@ -40,7 +41,7 @@ def write_table(folder, name="toys.csv", n=60):
     return path
 
 
-FAST = ("--models", "svm,fsvm", "--folds", "3", "--inner-folds", "3", "--budget", "3", "--jobs", "1")
+FAST = ("--models", "svm,fsvm", "--folds", "3", "--inner-folds", "3", "--configurations", "3", "--jobs", "1")
 
 
 def test_compare_a_table_of_ones_own(tmp_path):
@@ -51,7 +52,8 @@ def test_compare_a_table_of_ones_own(tmp_path):
     assert "Accuracy on toys.csv" in run.stdout
     assert "F-SVM" in run.stdout
     assert "one-hot encoded: hue" in run.stdout
-    assert "missing values filled with the median: c (1)" in run.stdout
+    assert "filled with the median of the training rows: c (1)" in run.stdout
+    assert run.stdout.index("Take ") < run.stdout.index("Accuracy on toys.csv")  # the answer comes first
     document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert len(document["records"]) == 6
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("dataset,model,")
@@ -174,12 +176,16 @@ def test_reproduce_on_the_real_data(tmp_path, data_home):
 
 
 def test_failed_cells_are_told_by_the_exit_code(tmp_path, monkeypatch, capsys):
-    rows = "".join(f"{i},{'x' if i < 4 else 'y'}\n" for i in range(30))
-    (tmp_path / "small.csv").write_text("a,target\n" + rows, encoding="utf-8")
+    def fails(cell, task):
+        raise RuntimeError("no luck")
+
+    write_table(tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert main(["compare", "small.csv", *FAST]) == 1
-    assert "smallest class" in capsys.readouterr().out
-    assert "failed" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    monkeypatch.setitem(cells._PROTOCOLS, "honest", fails)
+    assert main(["compare", "toys.csv", *FAST]) == 1
+    said = capsys.readouterr().out
+    assert "Every cell failed, so there is nothing to recommend. The first error: RuntimeError: no luck" in said
+    assert "No model differs" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_datasets(tmp_path, monkeypatch, capsys):
@@ -204,7 +210,36 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path):
     code = "import sys; sys.modules['click'] = None; from radiusmargin.cli import main; sys.exit(main(['info']))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert run.returncode == 1
-    assert "radiusmargin[experiments]" in run.stderr
+    assert "pip install '.[experiments,export]'" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"), [("--version", "radiusmargin, version "), ("--help", "Usage: radiusmargin")]
+)
+def test_version_and_help_need_no_extras(tmp_path, argument, said):
+    code = f"import sys; sys.modules['click'] = None; from radiusmargin.cli import main; sys.exit(main([{argument!r}]))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith(said)
+
+
+def test_the_package_is_a_program(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-m", "radiusmargin", "--version"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert run.returncode == 0
+    assert run.stdout.startswith("radiusmargin, version ")
+
+
+def test_completion(capsys, monkeypatch):
+    assert main(["completion", "bash"]) == 0
+    assert "_RADIUSMARGIN_COMPLETE=bash_complete" in capsys.readouterr().out
+    monkeypatch.setenv("_RADIUSMARGIN_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "radiusmargin compare --models svm,logi")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    with pytest.raises(SystemExit):
+        main([])
+    assert "svm,logistic" in capsys.readouterr().out
 
 
 def test_importing_the_package_loads_none_of_this():

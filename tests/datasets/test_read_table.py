@@ -338,7 +338,7 @@ def test_parquet_without_pyarrow_names_it(monkeypatch, write):
 
 def test_without_pandas_the_error_names_the_extra(monkeypatch, write):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"radiusmargin\[experiments\]"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[experiments\]'"):
         read_table(write("toys.csv", CSV))
 
 

@@ -150,9 +150,9 @@ from stubs import toy_plan
 from radiusmargin.experiments import Store, execute
 from radiusmargin.experiments import run
 real = run.run_cell
-def slow(cell, task):
+def slow(cell, task, seconds):
     time.sleep({pause})
-    return real(cell, task)
+    return real(cell, task, seconds)
 run.run_cell = slow
 _, tasks, plan = toy_plan(runs={runs})
 execute(plan, tasks, Store(sys.argv[1]), jobs=1)

@@ -86,7 +86,7 @@ def _parsed(pd, path, lines, **options):
         # pandas only warns when rows are longer than the header, and then drops cells
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            frame = pd.read_csv(lines, **options)
+            frame = pd.read_csv(lines, **options).copy()  # one block of numbers rather than one for each column
         except pd.errors.ParserWarning as error:
             raise DataError(f"{path} cannot be read: {error}") from error
     if frame.empty:

@@ -20,7 +20,7 @@ def import_pandas():
         import pandas
     except ImportError as error:
         raise MissingDependencyError(
-            "reading tables needs pandas, which is not installed: pip install 'radiusmargin[experiments]'"
+            "reading tables needs pandas, which is not installed: pip install '.[experiments]' in a clone"
         ) from error
     return pandas
 

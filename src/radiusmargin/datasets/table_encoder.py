@@ -101,7 +101,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that `transform` makes."""
         check_is_fitted(self)
-        return self.encoder_.get_feature_names_out()
+        names = []
+        for part, step, columns in self.encoder_.transformers_:
+            if part.startswith("text "):  # hashing knows no names
+                names += [f"{columns}_{k}" for k in range(TEXT_FEATURES)]
+            elif step != "drop":
+                names += list(step.get_feature_names_out(columns))
+        return np.array(names, dtype=object)
 
     def cast(self, X):
         """The columns that are used, each as its kind wants it; a DataError names what is missing or cannot be read."""

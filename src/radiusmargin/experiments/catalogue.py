@@ -13,12 +13,14 @@ from ..models.grids import Powers
 from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
 from ..selection import FSVMCV
+from .references import REFERENCES
 
 __all__ = [
     "grid_of",
     "is_batched",
     "is_scale_free",
     "is_self_tuning",
+    "known_models",
     "make_estimator",
     "model_name",
     "paper_column",
@@ -40,12 +42,21 @@ RAW = ("svm-raw",)
 
 @cache
 def _entries() -> dict:
-    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING)}
+    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING, *REFERENCES)}
+
+
+def known_models() -> list[str]:
+    """All keys.
+
+    >>> {"fsvm", "fsvm-cv", "logistic"} <= set(known_models())
+    True
+    """
+    return list(_entries())
 
 
 def get_model(name) -> ModelEntry:
-    """The entry of a key or a name, self-tuning estimators included."""
-    for entry in SELF_TUNING:
+    """The entry of a key or a name, self-tuning estimators and scikit-learn's included."""
+    for entry in (*SELF_TUNING, *REFERENCES):
         if str(name).lower() in (entry.key, entry.name.lower()):
             return entry
     return registered_model(name)
@@ -99,7 +110,8 @@ def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | Non
     grid = entry.grid if kernel == "linear" else entry.kernel_grid
     if grid is None:
         return {}
-    return replace(grid, C=C or grid.C).within(BUDGET if budget is None else budget)
+    grid = replace(grid, C=C) if C else grid
+    return grid.within(BUDGET if budget is None else budget)
 
 
 def make_estimator(cell, **params):
