@@ -10,11 +10,14 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) $(shell 
 
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[experiments,test,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[experiments,export,test,dev]"
 	touch $@
 
+# A table as strangers write them: which model to take, that model in a file, and what it says of new rows.
 demo: $(STAMP)
-	$(BIN)/radiusmargin compare
+	$(BIN)/python examples/customers.py demo
+	$(BIN)/radiusmargin compare demo/customers.csv --target left --save demo/model.skops --report demo/report.html
+	$(BIN)/radiusmargin predict demo/model.skops demo/new.csv -o demo/predictions.csv
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 tests src

@@ -5,7 +5,7 @@ one machine. Here the cluster is a local one: put the address of your scheduler 
 instead. Each finished cell goes to the store at once: stop it, lose a worker, run it again, and it goes on
 from there.
 
-Needs ``pip install 'radiusmargin[dask,experiments]'``.
+Needs ``pip install '.[dask,experiments]'`` in a clone.
 """
 
 from pathlib import Path

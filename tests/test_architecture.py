@@ -21,8 +21,11 @@ ALLOWED = {
     "datasets": set(),
     "pairs": {"datasets", "models", "selection"},
     "plots": {"features", "geometry", "models", "selection"},
-    "experiments": {"datasets", "features", "geometry", "models", "pairs", "plots", "report", "selection", "solvers"},
-    "commands": {"datasets", "experiments", "models", "plots", "report", "solvers", "pairs"},
+    "export": {"datasets", "models", "selection"},
+    "experiments": {
+        "datasets", "export", "features", "geometry", "models", "pairs", "plots", "report", "selection", "solvers",
+    },
+    "commands": {"datasets", "experiments", "export", "models", "plots", "report", "solvers", "pairs"},
     "report": set(),
 }
 ONLY_ARRAYS = {"problems", "solvers", "geometry"}

@@ -11,6 +11,7 @@ import pytest
 
 from radiusmargin.cli import main
 from radiusmargin.datasets import make_twonorm
+from radiusmargin.experiments import cells
 
 PROGRAM = Path(sys.executable).with_name("radiusmargin")
 COMMAND = [str(PROGRAM)] if PROGRAM.exists() else [sys.executable, "-m", "radiusmargin.cli"]
@@ -40,7 +41,7 @@ def write_table(folder, name="toys.csv", n=60):
     return path
 
 
-FAST = ("--models", "svm,fsvm", "--folds", "3", "--inner-folds", "3", "--budget", "3", "--jobs", "1")
+FAST = ("--models", "svm,fsvm", "--folds", "3", "--inner-folds", "3", "--configurations", "3", "--jobs", "1")
 
 
 def test_compare_a_table_of_ones_own(tmp_path):
@@ -51,7 +52,8 @@ def test_compare_a_table_of_ones_own(tmp_path):
     assert "Accuracy on toys.csv" in run.stdout
     assert "F-SVM" in run.stdout
     assert "one-hot encoded: hue" in run.stdout
-    assert "missing values filled with the median: c (1)" in run.stdout
+    assert "filled with the median of the training rows: c (1)" in run.stdout
+    assert run.stdout.index("Take ") < run.stdout.index("Accuracy on toys.csv")  # the answer comes first
     document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert len(document["records"]) == 6
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("dataset,model,")
@@ -81,7 +83,7 @@ def test_compare_on_data_sets_of_the_registry_with_two_processes(tmp_path):
 
 
 def bad_files(folder):
-    (folder / "latin.csv").write_bytes("a,kind\n1,große\n2,kleine\n".encode("utf-16"))
+    (folder / "bytes.csv").write_bytes("a,kind\n1,große\n2,kleine\n".encode("utf-16-le"))
     (folder / "one.csv").write_text("a,target\n1,x\n2,x\n", encoding="utf-8")
     (folder / "flat.csv").write_text("a,target\n1,x\n1,y\n1,x\n1,y\n", encoding="utf-8")
     (folder / "empty.csv").write_text("", encoding="utf-8")
@@ -91,29 +93,29 @@ def bad_files(folder):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["absent.csv"], "absent.csv"),
-        (["one.csv"], "one class only"),
-        (["flat.csv"], "constant"),
-        (["empty.csv"], "empty.csv"),
-        (["odd.xyz"], "unknown kind of file"),
-        (["latin.csv"], "latin.csv"),
-        (["no_labels.npz"], "no array y"),
-        (["toys.csv", "--target", "sort"], "no column 'sort'"),
-        (["toys.csv", "--models", "svmm"], "no model 'svmm'"),
-        (["toys.csv", "--report", "no/such/folder.html"], "cannot be written"),
-        (["toys.csv", "--folds", "1"], "--folds"),
-        (["toys.csv", "--datasets", "sklearn/iris"], "not both"),
-        (["--target", "kind"], "needs a FILE"),
-        (["--datasets", "iris"], "did you mean sklearn/iris"),
+        (["absent.csv"], 1, "absent.csv"),
+        (["one.csv"], 1, "one class only"),
+        (["flat.csv"], 1, "constant"),
+        (["empty.csv"], 1, "empty.csv"),
+        (["odd.xyz"], 1, "unknown kind of file"),
+        (["bytes.csv"], 1, "zero bytes"),
+        (["no_labels.npz"], 1, "no array y"),
+        (["toys.csv", "--target", "sort"], 2, "no column 'sort'"),
+        (["toys.csv", "--models", "svmm"], 2, "no model 'svmm'"),
+        (["toys.csv", "--report", "no/such/folder.html"], 1, "cannot be written"),
+        (["toys.csv", "--folds", "1"], 2, "--folds"),
+        (["toys.csv", "--datasets", "sklearn/iris"], 2, "not both"),
+        (["--target", "kind"], 2, "needs a FILE"),
+        (["--datasets", "iris"], 2, "did you mean sklearn/iris"),
     ],
 )
-def test_bad_calls_are_told_and_leave_nothing_behind(tmp_path, monkeypatch, capsys, arguments, message):
+def test_bad_calls_are_told_and_leave_nothing_behind(tmp_path, monkeypatch, capsys, arguments, code, message):
     bad_files(tmp_path)
     before = sorted(tmp_path.iterdir())
     monkeypatch.chdir(tmp_path)
-    assert main(["compare", *arguments]) == 2  # in this process, for a program takes a second to start
+    assert main(["compare", *arguments]) == code  # in this process, for a program takes a second to start
     assert message in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == before
 
@@ -121,7 +123,7 @@ def test_bad_calls_are_told_and_leave_nothing_behind(tmp_path, monkeypatch, caps
 def test_a_bad_file_through_the_program(tmp_path):
     bad_files(tmp_path)
     run = call("compare", "one.csv", cwd=tmp_path)
-    assert run.returncode == 2
+    assert run.returncode == 1
     assert run.stderr.startswith("error: ")
     assert "Traceback" not in run.stderr
     assert not (tmp_path / "report.html").exists()
@@ -159,9 +161,9 @@ def test_reproduce_a_specification_of_ones_own(tmp_path, monkeypatch, capsys):
 def test_reproduce_says_where_it_looked_for_the_data(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RADIUSMARGIN_DATA", raising=False)
-    assert main(["reproduce", "table2", "--quick"]) == 2
+    assert main(["reproduce", "table2", "--quick"]) == 1
     assert "RADIUSMARGIN_DATA is not set" in capsys.readouterr().err
-    assert main(["reproduce", "table7"]) == 2
+    assert main(["reproduce", "table7"]) == 1
     assert not list(tmp_path.iterdir())
 
 
@@ -174,12 +176,16 @@ def test_reproduce_on_the_real_data(tmp_path, data_home):
 
 
 def test_failed_cells_are_told_by_the_exit_code(tmp_path, monkeypatch, capsys):
-    rows = "".join(f"{i},{'x' if i < 4 else 'y'}\n" for i in range(30))
-    (tmp_path / "small.csv").write_text("a,target\n" + rows, encoding="utf-8")
+    def fails(cell, task):
+        raise RuntimeError("no luck")
+
+    write_table(tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert main(["compare", "small.csv", *FAST]) == 1
-    assert "smallest class" in capsys.readouterr().out
-    assert "failed" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    monkeypatch.setitem(cells._PROTOCOLS, "honest", fails)
+    assert main(["compare", "toys.csv", *FAST]) == 1
+    said = capsys.readouterr().out
+    assert "Every cell failed, so there is nothing to recommend. The first error: RuntimeError: no luck" in said
+    assert "No model differs" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_datasets(tmp_path, monkeypatch, capsys):
@@ -203,8 +209,37 @@ def test_info(tmp_path, capsys):
 def test_without_the_extra_the_command_says_what_to_install(tmp_path):
     code = "import sys; sys.modules['click'] = None; from radiusmargin.cli import main; sys.exit(main(['info']))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert run.returncode == 3
-    assert "radiusmargin[experiments]" in run.stderr
+    assert run.returncode == 1
+    assert "pip install '.[experiments,export]'" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"), [("--version", "radiusmargin, version "), ("--help", "Usage: radiusmargin")]
+)
+def test_version_and_help_need_no_extras(tmp_path, argument, said):
+    code = f"import sys; sys.modules['click'] = None; from radiusmargin.cli import main; sys.exit(main([{argument!r}]))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith(said)
+
+
+def test_the_package_is_a_program(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-m", "radiusmargin", "--version"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert run.returncode == 0
+    assert run.stdout.startswith("radiusmargin, version ")
+
+
+def test_completion(capsys, monkeypatch):
+    assert main(["completion", "bash"]) == 0
+    assert "_RADIUSMARGIN_COMPLETE=bash_complete" in capsys.readouterr().out
+    monkeypatch.setenv("_RADIUSMARGIN_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "radiusmargin compare --models svm,logi")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    with pytest.raises(SystemExit):
+        main([])
+    assert "svm,logistic" in capsys.readouterr().out
 
 
 def test_importing_the_package_loads_none_of_this():

@@ -92,6 +92,7 @@ def test_a_key_depends_on_every_field_and_on_nothing_else():
         "grid": {"C": [1.0]},
         "fixed": {"a": 1},
         "version": 0,
+        "metric": "roc_auc",
     }
     assert set(changed) == {field.name for field in dataclasses.fields(Cell)}
     keys |= {dataclasses.replace(cell, **{name: value}).key for name, value in changed.items()}

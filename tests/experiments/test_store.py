@@ -18,7 +18,9 @@ HERE = str(Path(__file__).parent)
 
 
 def record(key, status="ok", **more):
-    return {"key": key, "status": status, **more}
+    result = {"accuracy": 0.5} if status == "ok" else {"error": "no luck"}
+    whole = {"key": key, "status": status, "cell": {}, "seconds": 0.1, "warnings": [], "provenance": {}}
+    return {**whole, **result, **more}
 
 
 def test_records_come_back_and_new_ones_are_read_on(tmp_path):
@@ -45,15 +47,37 @@ def test_a_success_outlives_a_failure_and_a_failure_is_replaced(tmp_path):
     assert store.records()["b"]["n"] == 2
 
 
-@pytest.mark.parametrize("torn", [b'{"key": "b", "sta', b"\xff\xfe", b"[1]\n", b'{"no": "key"}\n', b"\n\n"])
-def test_a_torn_or_foreign_line_is_passed_over_and_closed(tmp_path, torn):
+GARBLED = {
+    "torn": b'{"key": "b", "sta',
+    "bytes": b"\xff\xfe",
+    "a list": b"[1]\n",
+    "another file's": b'{"no": "key"}\n',
+    "deeply nested": b"[" * 100_000 + b"\n",
+    "key a list": json.dumps(record(["b"])).encode(),
+    "no cell": json.dumps({k: v for k, v in record("b").items() if k != "cell"}).encode(),
+    "no accuracy": json.dumps({k: v for k, v in record("b").items() if k != "accuracy"}).encode(),
+    "accuracy a string": json.dumps(record("b", accuracy="0.5")).encode(),
+    "status a dict": json.dumps(record("b", status="ok") | {"status": {}}).encode(),
+}
+
+
+@pytest.mark.parametrize("garbled", GARBLED.values(), ids=GARBLED)
+def test_a_torn_or_foreign_line_is_read_past_with_a_word_and_closed(tmp_path, garbled):
     store = Store(tmp_path / "cells.jsonl")
     store.append(record("a"))
     with open(store.path, "ab") as stream:
-        stream.write(torn)
+        stream.write(garbled)
     assert set(Store(store.path).records()) == {"a"}
     store.append(record("c"))
-    assert set(Store(store.path).records()) == {"a", "c"}
+    again = Store(store.path)
+    assert set(again.records()) == {"a", "c"}
+    assert "1 line is torn or no record of ours" in again.note
+
+
+def test_blank_lines_need_no_word(tmp_path):
+    (tmp_path / "cells.jsonl").write_bytes(b"\n\n")
+    store = Store(tmp_path / "cells.jsonl")
+    assert (store.records(), store.note) == ({}, "")
 
 
 def test_a_line_that_is_being_written_is_read_when_it_is_whole(tmp_path):
@@ -126,9 +150,9 @@ from stubs import toy_plan
 from radiusmargin.experiments import Store, execute
 from radiusmargin.experiments import run
 real = run.run_cell
-def slow(cell, task):
+def slow(cell, task, seconds):
     time.sleep({pause})
-    return real(cell, task)
+    return real(cell, task, seconds)
 run.run_cell = slow
 _, tasks, plan = toy_plan(runs={runs})
 execute(plan, tasks, Store(sys.argv[1]), jobs=1)

@@ -8,11 +8,11 @@ import os
 import click
 from rich.console import Console
 
-from ..datasets import DataError, MissingDependencyError
+from ..datasets import DataError, UnknownNameError
 
 __all__ = ["cli", "run"]
 
-COMMANDS = ("compare", "reproduce", "datasets", "info")
+COMMANDS = ("compare", "fit", "predict", "describe", "export", "reproduce", "datasets", "info", "completion")
 
 
 class _Lazy(click.Group):
@@ -30,7 +30,11 @@ class _Lazy(click.Group):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="radiusmargin")
 def cli():
-    """Radius-margin support vector machines: compare them on your data, and reproduce the F-SVM paper."""
+    """Radius-margin support vector machines: compare them on your data, fit one and predict with it, and reproduce the
+    F-SVM paper.
+
+    Exit codes: 0 done; 1 not done, or not all of it; 2 a call that makes no sense; 130 stopped by the user.
+    """
 
 
 def run(arguments=None) -> int:
@@ -47,9 +51,6 @@ def run(arguments=None) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except MissingDependencyError as error:
-        errors.print(f"error: {error}", style="red", markup=False)
-        return 3
     except (DataError, OSError) as error:
         errors.print(f"error: {error}", style="red", markup=False)
-        return 2
+        return 2 if isinstance(error, UnknownNameError) else 1

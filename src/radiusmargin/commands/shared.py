@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -21,7 +24,19 @@ from rich.text import Text
 
 from ..datasets import DataError
 
-__all__ = ["Names", "check_writable", "console", "default_jobs", "progress_bar", "show_table"]
+__all__ = [
+    "Models",
+    "Names",
+    "check_writable",
+    "console",
+    "default_jobs",
+    "progress_bar",
+    "show_table",
+    "table_options",
+]
+
+#: Seconds between lines about the progress where there is no terminal to draw a bar on.
+LINE_SECONDS = 10.0
 
 
 def console() -> Console:
@@ -44,6 +59,34 @@ class Names(click.ParamType):
         return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
+class Models(Names):
+    """Names of models; a shell completes the last of them."""
+
+    def shell_complete(self, context, param, incomplete):
+        from ..experiments.catalogue import known_models
+
+        done, comma, last = incomplete.rpartition(",")
+        names = ["all", "paper", *known_models()]
+        return [CompletionItem(done + comma + name) for name in names if name.startswith(last)]
+
+
+def table_options(command):
+    """The options that say how a table is to be read."""
+    for option in (
+        click.option("--drop", type=Names(), default=(), help="Columns to leave out."),
+        click.option(
+            "--categories", type=Names(), default=(), help="Columns that are categories, though they look like numbers."
+        ),
+        click.option("--missing", type=Names(), default=(), help="Words that stand for a missing value."),
+        click.option(
+            "--target",
+            help="Column with the labels, by name or position. By default target, class, label or y, else the last.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 def default_jobs() -> int:
     """Every core that this process may use."""
     from ..experiments.provenance import usable_cores
@@ -63,7 +106,10 @@ def check_writable(*paths) -> None:
 
 @contextmanager
 def progress_bar(title):
-    """A bar that counts cells; hand what it yields to ``run_experiment(progress=...)``."""
+    """A bar that counts cells, or a line now and then; hand what it yields to ``run_experiment(progress=...)``."""
+    if not sys.stderr.isatty():
+        yield lambda total: _lines(title, total)
+        return
     columns = (
         TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), TextColumn("[dim]{task.fields[last]}"),
@@ -81,6 +127,23 @@ def progress_bar(title):
             return step
 
         yield begin
+
+
+def _lines(title, total):
+    """Progress without a terminal: how much is done, and how long the rest will take at this rate."""
+    began = told = time.monotonic()
+    n_done = 0
+
+    def step(record):
+        nonlocal n_done, told
+        n_done += 1
+        now = time.monotonic()
+        if now - told >= LINE_SECONDS:
+            told = now
+            left = (now - began) * (total - n_done) / n_done
+            click.echo(f"{title}: {n_done} of {total}, about {left:.0f} s left", err=True)
+
+    return step
 
 
 def show_table(table, out: Console, max_notes: int | None = None) -> None:

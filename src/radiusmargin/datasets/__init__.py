@@ -10,7 +10,7 @@ from radiusmargin.datasets.generators import (
 from radiusmargin.datasets.loaders import Availability, available, load
 from radiusmargin.datasets.registry import DataFile, Dataset, get_dataset, list_datasets
 from radiusmargin.datasets.tables import read_table
-from radiusmargin.datasets.task import DataError, MissingDependencyError, TaskData
+from radiusmargin.datasets.task import DataError, MissingDependencyError, TaskData, UnknownNameError
 
 __all__ = [
     "Availability",
@@ -19,6 +19,7 @@ __all__ = [
     "Dataset",
     "MissingDependencyError",
     "TaskData",
+    "UnknownNameError",
     "available",
     "get_dataset",
     "list_datasets",

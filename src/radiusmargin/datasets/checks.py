@@ -39,6 +39,10 @@ def clean_labels(y, name="target") -> np.ndarray:
     y = np.asarray(y)
     if y.dtype.kind == "O":
         y = y.astype(str)
+    if y.dtype.kind == "S":
+        y = np.char.decode(y, "utf-8", "replace")
+    if y.dtype.kind not in "biufU":
+        raise DataError(f"column {name!r} holds values of type {y.dtype}, not labels")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise DataError(f"column {name!r} holds labels that are missing or infinite")
     n_values = len(np.unique(y))
@@ -54,9 +58,11 @@ def clean_labels(y, name="target") -> np.ndarray:
             f"column {name!r} holds {n_values} different values in {len(y)} rows: a quantity or an"
             " identifier, not a class label. Choose another target, or bin it first."
         )
-    if real:  # scikit-learn takes fractional labels for a regression target, so they travel as text
-        return np.array([f"{value:g}" for value in y])
-    return y.astype(np.int64) if y.dtype.kind in "fbiu" else y
+    if y.dtype.kind == "U":
+        return y
+    # scikit-learn takes fractional labels for a regression target, and what is larger than an integer would lose its
+    # digits: both travel as text
+    return y.astype(str) if real or np.abs(y.astype(float)).max() >= 2**53 else y.astype(np.int64)
 
 
 def impute_median(X, feature_names) -> tuple[np.ndarray, list[str]]:

@@ -1,7 +1,7 @@
-"""From a pandas frame to numbers: one-hot categories, filled gaps, and a sentence about each.
+"""The registry's tables as numbers: one-hot categories, filled gaps, and a sentence about each.
 
-The fill values come from the whole table. That is what a loader can do; a study that must not let a test row
-touch a median imputes inside its own pipeline, and the messages say where it would have to.
+The fill values come from the whole table, as in the studies that these sets are known from. A user's own table is encoded
+inside the folds (:mod:`radiusmargin.datasets.frames`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from radiusmargin.datasets.checks import checked_task, clean_labels, impute_median, listed, too_many_values
 from radiusmargin.datasets.task import DataError, MissingDependencyError, TaskData
 
-__all__ = ["encode_frame", "import_pandas"]
+__all__ = ["encode_frame", "import_pandas", "label_values"]
 
 
 def import_pandas():
@@ -20,7 +20,7 @@ def import_pandas():
         import pandas
     except ImportError as error:
         raise MissingDependencyError(
-            "reading tables needs pandas, which is not installed: pip install 'radiusmargin[experiments]'"
+            "reading tables needs pandas, which is not installed: pip install '.[experiments]' in a clone"
         ) from error
     return pandas
 
@@ -62,12 +62,12 @@ def encode_frame(frame, target, *, name, messages=()) -> TaskData:
     if not labelled.all():
         messages.append(f"rows without a label left out: {(~labelled).sum()}")
         frame = frame.loc[labelled]
-    y = clean_labels(_label_values(frame[target]), target)
+    y = clean_labels(label_values(frame[target]), target)
     X, feature_names, said = _encode_features(frame.drop(columns=target))
     return checked_task(name, X, y, feature_names, messages=[*messages, *said])
 
 
-def _label_values(series):
+def label_values(series):
     """Numbers stay numbers, whatever their pandas type; all else is text."""
     pd = import_pandas()
     if pd.api.types.is_numeric_dtype(series.dtype):

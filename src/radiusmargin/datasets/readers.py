@@ -10,8 +10,9 @@ from sklearn import datasets as sklearn_datasets
 
 from radiusmargin.datasets import generators
 from radiusmargin.datasets.checks import checked_task, clean_labels
+from radiusmargin.datasets.delimited import read_csv
 from radiusmargin.datasets.encode import encode_frame
-from radiusmargin.datasets.formats import read_csv, read_idx, read_npz, read_svmlight
+from radiusmargin.datasets.formats import read_idx, read_npz, read_svmlight
 from radiusmargin.datasets.task import TaskData
 
 __all__ = ["BUILTIN", "LARGE_FILES", "SKLEARN", "builtin_task", "file_task", "frame_task"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from radiusmargin.datasets.task import DataError
+from radiusmargin.datasets.task import UnknownNameError
 
 __all__ = ["GROUPS", "DataFile", "Dataset", "get_dataset", "list_datasets"]
 
@@ -94,7 +94,7 @@ def list_datasets(group: str | None = None) -> list[Dataset]:
     ['sklearn/iris', 'sklearn/wine', 'sklearn/breast_cancer', 'sklearn/digits']
     """
     if group is not None and group not in GROUPS:
-        raise DataError(f"there is no group {group!r}; the groups are {', '.join(GROUPS)}")
+        raise UnknownNameError(f"there is no group {group!r}; the groups are {', '.join(GROUPS)}")
     return [dataset for dataset in _table().values() if group in (None, dataset.group)]
 
 
@@ -108,7 +108,7 @@ def get_dataset(name: str) -> Dataset:
     >>> get_dataset("heart")
     Traceback (most recent call last):
         ...
-    radiusmargin.datasets.task.DataError: there is no data set 'heart'; did you mean ida/heart or uci/heart?
+    radiusmargin.datasets.task.UnknownNameError: there is no data set 'heart'; did you mean ida/heart or uci/heart?
     """
     table = _table()
     if name in table:
@@ -116,4 +116,4 @@ def get_dataset(name: str) -> Dataset:
     same = [known for known in table if known.partition("/")[2] == name]
     near = same or difflib.get_close_matches(str(name), table, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "list_datasets() names them all"
-    raise DataError(f"there is no data set {name!r}; {hint}")
+    raise UnknownNameError(f"there is no data set {name!r}; {hint}")

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from sklearn.impute import SimpleImputer
 
 from radiusmargin.datasets import formats
-from radiusmargin.datasets.checks import checked_task, clean_labels, impute_median, listed
-from radiusmargin.datasets.encode import encode_frame
-from radiusmargin.datasets.task import DataError, TaskData
+from radiusmargin.datasets.checks import checked_task, clean_labels, listed
+from radiusmargin.datasets.delimited import read_csv
+from radiusmargin.datasets.frames import table_task
+from radiusmargin.datasets.task import DataError, TaskData, UnknownNameError
 
-__all__ = ["read_table"]
+__all__ = ["read_rows", "read_table"]
 
 TARGET_NAMES = ("target", "class", "label", "y")
 
 
-def read_table(path, target=None) -> TaskData:
+def read_table(path, target=None, *, missing=(), categories=(), drop=()) -> TaskData:
     """Read a file with a table of features and labels.
 
-    Takes CSV and TSV, ARFF and LIBSVM text (each also gzipped), Parquet and npz. Text columns are one-hot
-    encoded and missing values filled (see :func:`~radiusmargin.datasets.encode.encode_frame`); whatever was
-    done or guessed is told in the ``messages`` of the result.
+    Takes CSV and TSV, ARFF and LIBSVM text (each also gzipped), Parquet and npz. What the columns hold is found out
+    (:func:`~radiusmargin.datasets.columns.column_kinds`) and told in the ``messages`` of the result; medians and
+    categories are left to its ``encoder``, which is to be fitted on training rows.
 
     Parameters
     ----------
@@ -30,6 +33,10 @@ def read_table(path, target=None) -> TaskData:
         The column with the labels, by name or by position (negative from the end). By default the column
         called target, class, label or y, in any case; else the last one. In an npz file, the name of the
         array of labels. A LIBSVM file has its labels in front, so there it must be None.
+    missing : iterable of str
+        Words that stand for a missing value, beside the usual ones; of text tables.
+    categories, drop : iterable of str
+        Columns that are categories whatever they look like, and columns to leave out; of tables with named columns.
 
     Returns
     -------
@@ -49,28 +56,47 @@ def read_table(path, target=None) -> TaskData:
     >>> _ = path.write_text("size,hue,kind\\n1,red,ball\\n2,blue,ball\\n9,red,cube\\n", encoding="utf-8")
     >>> task = read_table(path)
     >>> task.feature_names, task.y.tolist()
-    (('size', 'hue=red'), ['ball', 'ball', 'cube'])
+    (('size', 'hue'), ['ball', 'ball', 'cube'])
+    >>> task.encoded([0, 1, 2], [0])[1].tolist()  # size, blue, red
+    [[1.0, 0.0, 1.0]]
     >>> print(task.note)
     no column is called target, class, label or y: the last one, 'kind', is the target; one-hot encoded: hue
     >>> folder.cleanup()
     """
     path = Path(path)
+    suffix = kind_of_file(path)
+    if suffix in _FRAMES:
+        frame, messages = _FRAMES[suffix](path, missing)
+        column, said = choose_target(list(frame.columns), target)
+        return table_task(frame, column, name=path.name, messages=[*messages, *said], categories=categories, drop=drop)
+    if missing or categories or drop:
+        raise DataError(f"{path.name}: missing, categories and drop are for tables with named columns")
+    return _ARRAYS[suffix](path, target)
+
+
+def read_rows(path, missing=()):
+    """The rows of a file with or without labels, for a model that is there: a data frame, or the X of an npz file."""
+    path = Path(path)
+    suffix = kind_of_file(path)
+    if suffix in _FRAMES:
+        return _FRAMES[suffix](path, missing)[0]
+    if suffix == ".npz":
+        arrays = formats.read_npz(path)
+        found = next((arrays[key] for key in ("X", "data") if key in arrays), None)
+        if found is None or found.ndim != 2:
+            raise DataError(f"{path.name} needs a matrix X; it has {listed(arrays) or 'none'}")
+        return found
+    return formats.read_svmlight(path)[0].toarray()
+
+
+def kind_of_file(path) -> str:
+    """The suffix that says how a file is read."""
     if path.is_dir():
         raise DataError(f"{path} is a folder, not a file")
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
-    reader = _READERS.get(suffix.lower())
-    if reader is None:
-        raise DataError(f"{path.name}: unknown kind of file {suffix!r}; known are {', '.join(_READERS)}")
-    return reader(path, target)
-
-
-def _from_frame(read):
-    def reader(path, target):
-        frame, messages = read(path)
-        column, said = choose_target(list(frame.columns), target)
-        return encode_frame(frame, column, name=path.name, messages=[*messages, *said])
-
-    return reader
+    suffix = (path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix).lower()
+    if suffix not in (*_FRAMES, *_ARRAYS):
+        raise DataError(f"{path.name}: unknown kind of file {suffix!r}; known are {', '.join((*_FRAMES, *_ARRAYS))}")
+    return suffix
 
 
 def choose_target(columns, target) -> tuple[str, list[str]]:
@@ -93,19 +119,25 @@ def choose_target(columns, target) -> tuple[str, list[str]]:
     try:  # a command line can only pass text, so "3" may be a position
         return columns[int(target)], []
     except (ValueError, IndexError):
-        raise DataError(f"there is no column {target!r}; the columns are {listed(columns, 30)}") from None
+        raise UnknownNameError(f"there is no column {target!r}; the columns are {listed(columns, 30)}") from None
 
 
 def _read_npz(path, target) -> TaskData:
     arrays = formats.read_npz(path)
     X, y, target, messages = _features_and_labels(path, arrays, target)
-    names = arrays.get("feature_names", [f"x{j + 1}" for j in range(X.shape[1])])
-    if len(names) != X.shape[1]:
-        raise DataError(f"{path.name}: {len(names)} feature_names for {X.shape[1]} features")
+    names = arrays.get("feature_names", np.array([f"x{j + 1}" for j in range(X.shape[1])]))
+    if names.shape != X.shape[1:]:
+        raise DataError(f"{path.name}: feature_names of shape {names.shape} for {X.shape[1]} features")
     if X.dtype.kind not in "fiub":
         raise DataError(f"{path.name}: the features are of type {X.dtype}, not numbers")
-    X, said = impute_median(X.astype(float), names)
-    return checked_task(path.name, X, clean_labels(y, target), names, messages=[*messages, *said])
+    y = clean_labels(y, target)
+    gaps = np.isnan(X.astype(float))
+    if not gaps.any():
+        return checked_task(path.name, X.astype(float), y, names, messages=messages)
+    messages.append(f"missing values, filled with the median of the training rows: {listed(names[gaps.any(axis=0)])}")
+    encoder = SimpleImputer(strategy="median", keep_empty_features=True)
+    task = checked_task(path.name, np.where(gaps, 0.0, X), y, names, messages=messages)  # all else must be in order
+    return replace(task, X=X.astype(float), encoder=encoder)
 
 
 def _features_and_labels(path, arrays, target):
@@ -137,12 +169,10 @@ def _read_libsvm(path, target) -> TaskData:
     return checked_task(path.name, X, clean_labels(y, "label"), names)
 
 
-_READERS = {
-    ".csv": _from_frame(formats.read_csv),
-    ".tsv": _from_frame(lambda path: formats.read_csv(path, "\t")),
-    ".parquet": _from_frame(formats.read_parquet),
-    ".arff": _from_frame(formats.read_arff),
-    ".npz": _read_npz,
-    ".svm": _read_libsvm,
-    ".libsvm": _read_libsvm,
+_FRAMES = {
+    ".csv": lambda path, missing: read_csv(path, missing=missing),
+    ".tsv": lambda path, missing: read_csv(path, "\t", missing),
+    ".parquet": lambda path, missing: formats.read_parquet(path),
+    ".arff": lambda path, missing: formats.read_arff(path),
 }
+_ARRAYS = {".npz": _read_npz, ".svm": _read_libsvm, ".libsvm": _read_libsvm}

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-__all__ = ["DataError", "MissingDependencyError", "TaskData"]
+__all__ = ["DataError", "MissingDependencyError", "TaskData", "UnknownNameError"]
 
 
 class DataError(ValueError):
     """The data cannot be used; the message says which, why, and what to do."""
+
+
+class UnknownNameError(DataError):
+    """A name that was asked for and does not exist; the message names those that do."""
 
 
 class MissingDependencyError(DataError, ImportError):
@@ -26,8 +31,8 @@ class TaskData:
     ----------
     name : str
         The registry's name (``"ida/heart"``) or the file's.
-    X : ndarray or scipy.sparse CSR matrix of shape (n_samples, n_features)
-        Numbers only: finite, categories already one-hot encoded.
+    X : ndarray or scipy.sparse CSR matrix of shape (n_samples, n_features), or pandas.DataFrame
+        Numbers only, finite; with an ``encoder``, whatever that makes numbers of.
     y : ndarray of shape (n_samples,)
         The labels as the source gives them: integers or strings.
     feature_names : tuple of str
@@ -36,6 +41,8 @@ class TaskData:
         The official splits, where the source has any.
     messages : tuple of str
         What was done to the data, and what one should know about it, a sentence each.
+    encoder : transformer or None
+        Unfitted; makes numbers of X, and is to be fitted on training rows (see `encoded`).
 
     Examples
     --------
@@ -52,6 +59,25 @@ class TaskData:
     feature_names: tuple[str, ...]
     splits: tuple[tuple[np.ndarray, np.ndarray], ...] | None = None
     messages: tuple[str, ...] = ()
+    encoder: Any = None
+
+    def rows(self, part):
+        """Some rows of X."""
+        return self.X.iloc[part] if hasattr(self.X, "iloc") else self.X[part]
+
+    def encoded(self, train, test) -> tuple[Any, Any]:
+        """Training and test rows as numbers; what has to be learnt for it is learnt from the training rows.
+
+        >>> from sklearn.impute import SimpleImputer
+        >>> X = np.array([[1.0], [3.0], [np.nan], [99.0]])
+        >>> task = TaskData("gaps", X, np.array([0, 1, 0, 1]), ("a",), encoder=SimpleImputer())
+        >>> task.encoded([0, 1], [2, 3])[1].tolist()
+        [[2.0], [99.0]]
+        """
+        if self.encoder is None:
+            return self.rows(train), self.rows(test)
+        encoder = clone(self.encoder).fit(self.rows(train))
+        return encoder.transform(self.rows(train)), encoder.transform(self.rows(test))
 
     @property
     def note(self) -> str:

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import replace
 from functools import cache
 
-from ..datasets import DataError
+from ..datasets import UnknownNameError
 from ..models import FSVM
 from ..models.competitor import ConicClassifier
 from ..models.grids import Powers
@@ -14,12 +14,14 @@ from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
 from ..selection import FSVMCV
 from .neighbours import NEIGHBOURS
+from .references import REFERENCES
 
 __all__ = [
     "grid_of",
     "is_batched",
     "is_scale_free",
     "is_self_tuning",
+    "known_models",
     "make_estimator",
     "model_name",
     "paper_column",
@@ -53,12 +55,21 @@ RAW = ("svm-raw",)
 
 @cache
 def _entries() -> dict:
-    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING, *CRITERIA, *NEIGHBOURS)}
+    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING, *CRITERIA, *NEIGHBOURS, *REFERENCES)}
+
+
+def known_models() -> list[str]:
+    """All keys.
+
+    >>> {"fsvm", "fsvm-cv", "logistic"} <= set(known_models())
+    True
+    """
+    return list(_entries())
 
 
 def get_model(name) -> ModelEntry:
-    """The entry of a key or a name, self-tuning estimators included; others of the harness by key, for they share their names."""
-    for entry in SELF_TUNING:
+    """The entry of a key or a name, self-tuning estimators and scikit-learn's included; others of the harness by key."""
+    for entry in (*SELF_TUNING, *REFERENCES):
         if str(name).lower() in (entry.key, entry.name.lower()):
             return entry
     return _entries().get(str(name).lower()) or registered_model(name)
@@ -88,7 +99,7 @@ def _one(name) -> str:
     except ValueError:
         near = difflib.get_close_matches(str(name).lower(), _entries(), n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(_entries())}"
-        raise DataError(f"there is no model {name!r}; {hint}") from None
+        raise UnknownNameError(f"there is no model {name!r}; {hint}") from None
 
 
 def model_name(key: str) -> str:

@@ -8,10 +8,13 @@ import warnings
 from collections import Counter
 
 import numpy as np
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from ..datasets import TaskData
+from ..export.scores import calibrate, class_scores, probabilities
+from .limits import OutOfTime, time_limit
+from .metrics import measured
 from .plan import Cell
 from .portrait import portrait
 from .provenance import provenance
@@ -19,24 +22,27 @@ from .seeds import seed_for
 from .splits import inner_folds, outer_split, paper_folds, stratified_rows
 from .tuning import Chosen, choose, final_estimator, pipeline, within_rank
 
-__all__ = ["run_cell"]
+__all__ = ["fit_chosen", "refittable", "run_cell"]
 
 #: A timing repeats a fit until so many seconds have passed, but no more than so many times.
 TIMING_SECONDS, TIMING_REPEATS = 0.3, 20
 
 
-def run_cell(cell: Cell, task: TaskData) -> dict:
+def run_cell(cell: Cell, task: TaskData, seconds: float | None = None) -> dict:
     """The record of a cell, for the store.
 
-    An exception does not leave this function: it is recorded with ``status="error"``. One thread of BLAS is
-    used, so that cells may run side by side and their times mean something.
+    An exception does not leave this function: it is recorded with ``status="error"``, as is a cell that takes more than
+    ``seconds``. One thread of BLAS is used, so that cells may run side by side and their times mean something.
     """
     record = {"key": cell.key, "cell": cell.axes(), "seed": cell.seed, "status": "ok"}
     start = time.perf_counter()
     with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            record |= _PROTOCOLS[cell.protocol](cell, task)
+            with time_limit(seconds):
+                record |= _PROTOCOLS[cell.protocol](cell, task)
+        except OutOfTime:
+            record |= {"status": "error", "error": "over the time budget", "over_budget": True}
         except Exception as error:  # whatever it is, the other cells go on
             record |= {
                 "status": "error",
@@ -51,15 +57,14 @@ def run_cell(cell: Cell, task: TaskData) -> dict:
 def _honest(cell, task) -> dict:
     """Everything is chosen and fitted on the training part; the test part is looked at once."""
     train, test = outer_split(task, cell)
-    X, y = task.X[train], task.y[train]
+    (X, unseen), y = task.encoded(train, test), task.y[train]
     chosen = choose(cell, X, y, inner_folds(y, cell))
-    fitted, fit_seconds = _fit(cell, chosen, X, y)
+    fitted, fit_seconds = fit_chosen(cell, chosen, X, y)
     start = time.perf_counter()
-    predicted = fitted.predict(task.X[test])
+    predicted = fitted.predict(unseen)
     predict_seconds = time.perf_counter() - start
     result = {
-        "accuracy": float(np.mean(predicted == task.y[test])),
-        "balanced_accuracy": float(balanced_accuracy_score(task.y[test], predicted)),
+        **_judged(cell, fitted, (X, y), unseen, task.y[test], predicted),
         "inner_accuracy": chosen.score,
         "params": _plain(chosen.params),
         "n_configurations": chosen.n_configurations,
@@ -73,6 +78,24 @@ def _honest(cell, task) -> dict:
     if cell.run == 0 and cell.kernel == "linear":
         result["portrait"] = portrait(fitted, X)
     return result
+
+
+def _judged(cell, fitted, training, unseen, truth, predicted) -> dict:
+    """All metrics of a prediction; probabilities of models that have none cost more fits, and are made when asked for."""
+    has_own = hasattr(fitted, "predict_proba")
+    found = None
+    if has_own or cell.metric == "log_loss":
+        calibration = None if has_own else calibrate(refittable(fitted, cell.inner_folds), *training)
+        found = probabilities(fitted, calibration, unseen)
+    return measured(truth, predicted, fitted.classes_, scores=class_scores(fitted, unseen), probabilities=found)
+
+
+def refittable(fitted, n_folds):
+    """A copy that may be fitted on other rows: a search that was given its folds draws as many of its own."""
+    model = clone(fitted)
+    if "model__cv" in model.get_params():
+        model.set_params(model__cv=n_folds)
+    return model
 
 
 def _paper(cell, task) -> dict:
@@ -99,7 +122,7 @@ def _timing(cell, task) -> dict:
     chosen = choose(cell, X[rows], y[rows], inner_folds(y[rows], cell))
     seconds, began = [], time.perf_counter()
     while not seconds or (time.perf_counter() - began < TIMING_SECONDS and len(seconds) < TIMING_REPEATS):
-        fitted, taken = _fit(cell, chosen, X, y)
+        fitted, taken = fit_chosen(cell, chosen, X, y)
         seconds.append(taken)
     return {
         "fit_seconds": float(np.median(seconds)),
@@ -117,7 +140,7 @@ def _timing(cell, task) -> dict:
 _PROTOCOLS = {"honest": _honest, "paper": _paper, "timing": _timing}
 
 
-def _fit(cell, chosen: Chosen, X, y):
+def fit_chosen(cell, chosen: Chosen, X, y):
     """The model at the chosen configuration and its seconds; those of the search, where that made it.
 
     Of the processor, not of the clock: what else runs on the machine is no property of the model.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import results
+from .recommend import recommend
 from .tables import Table, to_csv, to_html, write_table, write_text
 from .workflow import Outcome, data_notes, protocol_notes
 
@@ -23,7 +24,7 @@ def main_table(outcome: Outcome) -> Table:
     else:
         table = results.accuracy_table(outcome.summary, spec)
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
-    notes += tuple(results.provenance_notes(outcome.summary))
+    notes += (*outcome.notes, *results.provenance_notes(outcome.summary))
     return replace(table, notes=notes)
 
 
@@ -38,6 +39,7 @@ def to_json(outcome: Outcome) -> str:
             "chi2": summary.friedman.chi2, "p": summary.friedman.pvalue, "F": summary.friedman.F,
             "F_p": summary.friedman.F_pvalue, "critical_difference": summary.critical_difference,
         },
+        "recommendation": list(recommend(summary).lines) if not (outcome.spec.components or outcome.spec.quantity == "seconds") else [],
         "notes": list(main_table(outcome).notes),
         "records": outcome.records,
     }  # fmt: skip
@@ -76,7 +78,13 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
     shown = replace(table, notes=results.legend(summary, spec))
     if not (spec.paper_table or spec.components):
         shown = results.model_table(shown, summary)
+    advice = recommend(summary).lines if not (spec.paper_table or spec.components or spec.quantity == "seconds") else ()
     sections = _sections(outcome, summary, to_html(shown))
+    if advice:  # who decides by a sample should know it at once
+        samples = [line for task in outcome.tasks.values() for line in task.messages if "stratified sample" in line]
+        advice = (*advice, *(f"Compared on {line}." for line in samples[:1]))
+    picture = next((s for s in sections if advice and s.figure is not None), None)
+    sections = [section for section in sections if section is not picture]
     done = len(outcome.records) - outcome.n_failed
     facts = [
         (str(len(summary.datasets)), "data sets" if len(summary.datasets) > 1 else "data set"),
@@ -85,18 +93,23 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
         (f"{sum(r['seconds'] for r in outcome.records):,.0f} s", "of computing"),
     ]
     findings = [] if spec.components or spec.quantity == "seconds" else results.findings(summary)
+    if advice and len(summary.datasets) == 1:
+        findings = []  # the advice says it, and more
     if outcome.n_failed:
         findings.append(f"{outcome.n_failed} cells failed; see the notes at the end.")
     return render_report(
         title or spec.title or spec.name,
         subtitle=protocol_notes(spec)[0],
         facts=facts,
+        advice=advice,
         findings=findings,
+        picture=picture,
         sections=sections,
         footer=[
             *protocol_notes(spec),
             *spec.notes,
             *data_notes(spec, outcome.tasks),
+            *outcome.notes,
             *results.provenance_notes(summary),
         ],
     )
@@ -113,9 +126,9 @@ def _sections(outcome, summary, table_html):
     if spec.quantity == "seconds":
         return [Section("Seconds", table=table_html), Section("Overview", figure=plots.plot_time(summary))]
     sections = [
-        Section("Accuracy", table=table_html),
+        Section(summary.metric.name, table=table_html),
         Section(
-            "Accuracy with intervals",
+            f"{summary.metric.name} with intervals",
             "Points are means over the splits, bars 95 % intervals of the mean that allow for"
             f" the overlap of the splits; the dashed line is {summary.names[summary.baseline]}.",
             figure=plots.plot_accuracy(summary),
@@ -126,7 +139,7 @@ def _sections(outcome, summary, table_html):
             " by Nemenyi's test at 5 %.",
             figure=plots.plot_critical_difference(summary),
         ),
-        Section("Time", "Same folds and number of configurations for every model.", figure=plots.plot_time(summary)),
+        Section("Time", "Same folds for every model.", figure=plots.plot_time(summary)),
         Section(
             "Radius and margin",
             "What the learned transformation does to the ratio that bounds the error: the squared"

@@ -42,11 +42,15 @@ class Cell:
     grid: dict = field(hash=False)
     fixed: dict = field(default_factory=dict, hash=False)
     version: int = HARNESS_VERSION
+    metric: str = "accuracy"
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of the fields in canonical JSON."""
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), default=_plain)
+        """SHA-256 of the fields in canonical JSON; the metric is one where it is not accuracy."""
+        fields = asdict(self)
+        if self.metric == "accuracy":
+            del fields["metric"]
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), default=_plain)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -70,15 +74,26 @@ def _plain(value):
 def data_fingerprint(task: TaskData) -> str:
     """SHA-256 of features, labels and official splits: a cell is tied to the data and not to their name."""
     digest = hashlib.sha256()
-    X = task.X.tocsr() if sparse.issparse(task.X) else np.ascontiguousarray(task.X)
-    parts = (X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
-    for array in (*parts, np.asarray(task.y)):
+    for array in (*_arrays(task.X), np.asarray(task.y)):
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     for train, test in task.splits or ():
         digest.update(np.asarray(train, dtype=np.int64).tobytes())
         digest.update(np.asarray(test, dtype=np.int64).tobytes())
     return digest.hexdigest()[:16]
+
+
+def _arrays(X):
+    """The arrays that make up the features."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+        return X.indptr, X.indices, X.data
+    if not hasattr(X, "iloc"):
+        return (X,)
+    from pandas.util import hash_pandas_object
+
+    names = np.frombuffer("\0".join(map(str, X.columns)).encode(), dtype=np.uint8)
+    return names, hash_pandas_object(X, index=False).to_numpy()
 
 
 def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:
@@ -92,6 +107,10 @@ def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:
     """
     if not tasks:
         raise DataError("there is no data set to run on")
+    if spec.metric != "accuracy" and spec.protocol != "honest":
+        raise DataError(
+            f"metric {spec.metric!r} needs the honest protocol; the {spec.protocol} protocol has accuracy only"
+        )
     prints = {name: data_fingerprint(task) for name, task in tasks.items()}
     models = resolve_models(spec.models)
     n_runs = spec.runs * spec.folds if spec.protocol == "honest" and spec.splits == "folds" else spec.runs
@@ -117,4 +136,5 @@ def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
         dataset=name, data=fingerprint, run=run, model=model, protocol=spec.protocol, kernel=spec.kernel,
         splits=spec.splits, folds=spec.folds, inner_folds=spec.inner_folds, budget=spec.budget,
         timing_rows=spec.timing_rows if spec.protocol == "timing" else 0, grid=grid, fixed=fixed,
+        metric=spec.metric,
     )  # fmt: skip

@@ -52,11 +52,13 @@ def _accuracy_row(summary, spec, dataset):
     cells = [TableCell(dataset.partition("/")[2] or dataset)]
     for entry in entries:
         if not entry.values:
-            cells.append(TableCell("failed"))
+            cells.append(TableCell("over budget" if entry.over_budget else "failed"))
             continue
-        text = _plus_minus(entry.mean, entry.standard_error)
+        text = summary.metric.text(entry.mean, entry.standard_error)
         paper = paper_value(spec.paper_table, dataset, entry.model)
         small = "" if paper is None else f"({paper:.2f}; {_signed(100 * entry.mean - paper)})"
+        if entry.errors:
+            small = f"{small} {len(entry.values)} of {len(entry.values) + len(entry.errors)} splits".strip()
         cells.append(TableCell(text, round(entry.mean, 4) == best, entry.mark, small))
     return cells
 
@@ -76,7 +78,8 @@ def _accuracy_record(summary, spec, dataset, model) -> dict:
     record = {
         "dataset": dataset, "model": model, "name": summary.names[model], "protocol": spec.protocol,
         "kernel": spec.kernel, "runs": len(entry.values), "failed": len(entry.errors),
-        "accuracy": _number(100 * entry.mean), "standard_error": _number(100 * entry.standard_error),
+        spec.metric: _number(summary.metric.shown(entry.mean)),
+        "standard_error": _number(summary.metric.scale * entry.standard_error),
         "p_against_baseline": "" if entry.versus is None else _number(entry.versus.pvalue),
         "tune_seconds": _number(entry.median("tune_seconds")),
         "fit_seconds": _number(entry.median("fit_seconds")),
@@ -101,7 +104,7 @@ def _summary_rows(summary):
         rank = summary.ranks.get(key)
         versus = summary.versus_baseline(key)
         test = versus[1] if versus else None
-        rows[0].append(TableCell(f"{100 * summary.mean_accuracy(key)[0]:.2f}" if rank else "–"))
+        rows[0].append(TableCell(summary.metric.text(summary.mean_accuracy(key)[0]) if rank else "–"))
         rows[1].append(TableCell(f"{rank:.2f}" if rank else "–", rank == best))
         rows[2].append(TableCell(str(versus[0]) if versus else "–"))
         rows[3].append(TableCell(_p(test.pvalue) if test else "–"))
@@ -135,16 +138,17 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
     notes = []
     if spec.protocol == "honest":
         notes.append(
-            "Accuracy in % ± standard error of the mean over the splits, which overlap: Nadeau and "
-            "Bengio's correction is "
+            f"{summary.metric.name}{' in %' * (summary.metric.scale == 100)} ± standard error of the mean over the splits, "
+            "which overlap: Nadeau and Bengio's correction is "
             f"applied. ▲ and ▼: significantly better or worse than {base} at {100 * ALPHA:.0f} % "
-            "(corrected paired t-test)."
+            "(corrected paired t-test; Holm's correction for all tests of the table)."
         )
     else:
         notes.append(
             "Accuracy in % ± standard error over the runs. Selected and reported on the same folds, "
             "as the paper has it: "
-            f"optimistic. ▲ and ▼: different from {base} at {100 * ALPHA:.0f} % (paired t-test over runs)."
+            f"optimistic. ▲ and ▼: different from {base} at {100 * ALPHA:.0f} % (paired t-test over runs, "
+            "Holm's correction)."
         )
     if spec.protocol == "honest" and any(r.get("n_test", 0) > r.get("n_train", 0) for r in summary.records):
         notes.append(
@@ -263,6 +267,8 @@ def findings(summary: Summary) -> list[str]:
     """What the numbers say, in a few plain sentences."""
     said = []
     base = summary.names[summary.baseline]
+    if not any(entry.values for entry in summary.entries):
+        return ["Every cell failed."]
     if summary.ranks and len(summary.datasets) > 1:
         best = min(summary.ranks, key=summary.ranks.get)
         said.append(
@@ -300,7 +306,7 @@ def provenance_notes(summary: Summary) -> list[str]:
         for warning in record["warnings"]:
             kinds[summary.names[record["cell"]["model"]], warning["kind"]] += warning["count"]
     notes += [f"{name}: {count} × {kind}." for (name, kind), count in kinds.most_common()]
-    for entry in summary.errors:
+    for entry in (entry for entry in summary.errors if "over the time budget" not in entry.errors):
         notes.append(
             f"{entry.dataset}, {summary.names[entry.model]}: {len(entry.errors)} cells failed: {entry.errors[0]}"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from joblib import Parallel, delayed
@@ -25,6 +26,7 @@ def execute(
     *,
     jobs: int | None = None,
     progress: Callable[[dict], None] | None = None,
+    seconds: float | None = None,
 ) -> list[dict]:
     """Run the cells that are missing, and return the records of all, in the order of the plan.
 
@@ -42,6 +44,8 @@ def execute(
         or Ray cluster is used (``joblib.parallel_config(backend="dask")``).
     progress : callable, optional
         Called with every record: first with those that were there, then with each new one.
+    seconds : float, optional
+        Of computing for each model; cells that begin after that, or would take longer, fail.
     """
     done = store.records()
     report = progress or (lambda record: None)
@@ -51,10 +55,11 @@ def execute(
     pending = {cell.key: cell for cell in plan if cell.key not in kept}
     if any(cell.protocol == "timing" for cell in plan):
         jobs = 1
+    budget = Budget(seconds)
     with Claims(store.path.with_suffix(".lock")) as claims:
         while pending:
             before = len(pending)
-            _one_pass(pending, tasks, store, claims, jobs, report)
+            _one_pass(pending, tasks, store, claims, jobs, report, budget)
             if len(pending) == before:  # another process has all that is left
                 time.sleep(PATIENCE)
                 _take_over_from_others(pending, store, report)
@@ -62,12 +67,26 @@ def execute(
     return [done[cell.key] for cell in plan]
 
 
-def _one_pass(pending, tasks, store, claims, jobs, report) -> None:
+class Budget:
+    """Seconds of computing that each model has left."""
+
+    def __init__(self, seconds):
+        self.seconds, self._spent = seconds, Counter()
+
+    def left(self, model) -> float | None:
+        return None if self.seconds is None else self.seconds - self._spent[model]
+
+    def spend(self, record) -> None:
+        self._spent[record["cell"]["model"]] += record["seconds"]
+
+
+def _one_pass(pending, tasks, store, claims, jobs, report, budget) -> None:
     """Run every cell that can be had; those of other processes stay pending."""
     mine = _claimed(list(pending.values()), pending, store, claims, report)
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)
-    for record in parallel(delayed(run_cell)(cell, tasks[cell.dataset]) for cell in mine):
+    for record in parallel(delayed(run_cell)(cell, tasks[cell.dataset], budget.left(cell.model)) for cell in mine):
         store.append(record)
+        budget.spend(record)
         claims.release(record["key"])
         pending.pop(record["key"], None)
         report(record)

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..datasets import DataError
+from .metrics import METRICS
 
 __all__ = ["PROTOCOLS", "Spec", "SpecError", "builtin_specs", "load_spec"]
 
@@ -57,6 +58,8 @@ class Spec:
         The model that others are tested against.
     paper_table, quantity : str
         Key into the paper's tables, and what it holds.
+    metric : {"accuracy", "balanced_accuracy", "roc_auc", "log_loss"}
+        What is reported; the latter two are chosen for by accuracy.
     notes : tuple of str
         Deviations to state, beside those that are found at run time.
     """
@@ -79,6 +82,7 @@ class Spec:
     baseline: str = "svm"
     paper_table: str = ""
     quantity: str = "accuracy"
+    metric: str = "accuracy"
     notes: tuple[str, ...] = ()
 
     def __post_init__(self):
@@ -87,6 +91,7 @@ class Spec:
             ("splits", self.splits, SPLITS),
             ("kernel", self.kernel, ("linear", "rbf")),
             ("quantity", self.quantity, QUANTITIES),
+            ("metric", self.metric, tuple(METRICS)),
         ):
             if value not in choices:
                 raise SpecError(f"{name} must be one of {', '.join(choices)}, got {value!r}")

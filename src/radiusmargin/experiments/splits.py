@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from ..datasets import DataError, TaskData
 from .seeds import seed_for
 
-__all__ = ["inner_folds", "outer_split", "paper_folds", "split_note", "subsample"]
+__all__ = ["inner_folds", "outer_split", "paper_folds", "split_note", "subsample", "suitable_folds"]
 
 
 def outer_split(task: TaskData, cell) -> tuple[np.ndarray, np.ndarray]:
@@ -66,6 +66,32 @@ def split_note(task: TaskData, runs: int) -> str:
     return f"{task.name}: {official}, {runs - used} redrawn at random, {sizes}"
 
 
+def suitable_folds(
+    task: TaskData, folds: int | None, inner_folds: int | None, usual: int = 5
+) -> tuple[TaskData, int, int]:
+    """The usual number of outer and inner folds, or as many as the smallest class has rows for, with a message then.
+
+    Those that are given are taken or refused.
+    """
+    from dataclasses import replace
+
+    values, counts = np.unique(task.y, return_counts=True)
+    name, smallest = values[counts.argmin()], int(counts.min())
+    outer = folds or min(usual, smallest)
+    left = smallest - -(-smallest // outer)  # rows of that class in the smallest training part
+    inner = inner_folds or min(usual, left)
+    if smallest < outer or left < max(inner, 2):
+        wanted = f"{outer} outer and {inner} inner folds" if inner_folds or folds else "three rows of every class"
+        raise DataError(
+            f"{task.name}: class {name!s} has {smallest} row{'s' * (smallest != 1)}, and a comparison needs {wanted}; "
+            "leave that class out, join it with another, or get more rows"
+        )
+    if (folds, inner_folds) == (None, None) and (outer, inner) != (usual, usual):
+        said = f"class {name!s} has {smallest} rows: {outer} outer and {inner} inner folds, not {usual} and {usual}"
+        task = replace(task, messages=(*task.messages, said))
+    return task, outer, inner
+
+
 def subsample(task: TaskData, max_rows: int | None) -> TaskData:
     """A stratified sample of at most ``max_rows`` rows; official splits do not survive it."""
     from dataclasses import replace
@@ -73,8 +99,8 @@ def subsample(task: TaskData, max_rows: int | None) -> TaskData:
     if max_rows is None or task.n_samples <= max_rows:
         return task
     rows = stratified_rows(task.y, max_rows, seed_for("rows", task.name, max_rows))
-    names = f"a stratified sample of {len(rows)} of {task.n_samples} rows"
-    return replace(task, X=task.X[rows], y=task.y[rows], splits=None, messages=(*task.messages, names))
+    names = f"a stratified sample of {len(rows):,} of {task.n_samples:,} rows"
+    return replace(task, X=task.rows(rows), y=task.y[rows], splits=None, messages=(*task.messages, names))
 
 
 def stratified_rows(y, n_rows, seed) -> np.ndarray:

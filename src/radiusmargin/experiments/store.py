@@ -2,7 +2,7 @@
 
 A record is written with a single ``write`` to a file opened for appending and synced to the disk, so that
 several processes may share a store and a process that is killed loses the cells it was working on and nothing
-else. A line that was torn by a crash is passed over by readers, and closed by the next writer.
+else. A line that was torn by a crash, or is no record of ours, is read past and counted; the next writer closes it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ class Store:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> store = Store(Path(folder.name, "cells.jsonl"))
-    >>> store.append({"key": "a", "status": "ok", "accuracy": 0.9})
-    >>> store.records()["a"]["accuracy"]
-    0.9
+    >>> store.append({"key": "a", "status": "ok", "cell": {}, "accuracy": 0.9, "seconds": 1.0, "warnings": [],
+    ...               "provenance": {}})
+    >>> store.records()["a"]["accuracy"], store.note
+    (0.9, '')
     >>> folder.cleanup()
     """
 
@@ -43,6 +44,7 @@ class Store:
         self.path = Path(path)
         self._offset = 0
         self._records: dict[str, dict] = {}
+        self._n_passed = 0
         self._reading = threading.Lock()
 
     def append(self, record: dict) -> None:
@@ -77,11 +79,20 @@ class Store:
             for line in self._new_lines():
                 record = _parsed(line)
                 if record is None:
+                    self._n_passed += bool(line.strip())
                     continue
                 known = self._records.get(record["key"])
                 if known is None or known["status"] != "ok" or record["status"] == "ok":
                     self._records[record["key"]] = record
             return self._records
+
+    @property
+    def note(self) -> str:
+        """What was read past, in a sentence; empty where all lines are records."""
+        if not self._n_passed:
+            return ""
+        lines = "1 line is" if self._n_passed == 1 else f"{self._n_passed} lines are"
+        return f"{self.path}: {lines} torn or no record of ours, and read past; cells that are missing are run again."
 
     def _new_lines(self):
         if not self.path.exists():
@@ -94,13 +105,21 @@ class Store:
         return data[:whole].splitlines()
 
 
+#: What the tables read of every record, and of those that succeeded or failed.
+FIELDS = {"key": str, "status": str, "cell": dict, "seconds": int | float, "warnings": list, "provenance": dict}
+BY_STATUS = {"ok": {"accuracy": int | float}, "error": {"error": str}}
+
+
 def _parsed(line):
     """The record of a line, None for one that was torn or is not ours."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) and {"key", "status"} <= record.keys() else None
+    if not isinstance(record, dict) or record.get("status") not in ("ok", "error"):
+        return None
+    fields = FIELDS | BY_STATUS[record["status"]]
+    return record if all(isinstance(record.get(name), kind) for name, kind in fields.items()) else None
 
 
 class Claims:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from .catalogue import model_name
+from .metrics import METRICS, Metric
 from .statistics import (
     FriedmanResult,
     TestResult,
@@ -16,6 +17,7 @@ from .statistics import (
     corrected_t_test,
     critical_difference,
     friedman,
+    holm,
     mean_ranks,
     mean_standard_error,
     resampled_standard_error,
@@ -40,12 +42,13 @@ class Entry:
     Attributes
     ----------
     values : dict of int to float
-        Accuracy by run.
+        The metric by run, of which more is better.
     standard_error : float
         Of the mean over resampled splits, with the correction of Nadeau and Bengio for their overlap; the
         plain one for the paper's protocol, whose runs are reported as independent there.
     versus : TestResult or None
-        The corrected paired t-test against the baseline; None for the baseline and for single runs.
+        The corrected paired t-test against the baseline, its p-value corrected by Holm for all tests of the summary; None
+        for the baseline and for single runs.
     errors : tuple of str
     """
 
@@ -63,10 +66,15 @@ class Entry:
 
     @property
     def mark(self) -> str:
-        """▲ significantly better than the baseline, ▼ significantly worse, at 5 %."""
+        """▲ significantly better than the baseline, ▼ significantly worse, at 5 % over all tests together."""
         if self.versus is None or not self.versus.pvalue < ALPHA:
             return ""
         return "▲" if self.versus.statistic > 0 else "▼"
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether nothing but the time budget kept the model from a result."""
+        return set(self.errors) == {"over the time budget"}
 
     def median(self, name) -> float:
         """Median over the runs of a number that the records hold, NaN where none does."""
@@ -83,10 +91,12 @@ class Summary:
         Of one plan, in its order, which gives the order of data sets and models.
     baseline : str
         Key of the model that the others are tested against; the first model where it did not take part.
+    metric : Metric
+        What the values are; accuracy by default.
     """
 
-    def __init__(self, records, baseline="svm"):
-        self.records = list(records)
+    def __init__(self, records, baseline="svm", metric: Metric = METRICS["accuracy"]):
+        self.records, self.metric = list(records), metric
         self.datasets = list(dict.fromkeys(r["cell"]["dataset"] for r in self.records))
         self.models = list(dict.fromkeys(r["cell"]["model"] for r in self.records))
         self.names = {key: model_name(key) for key in self.models}
@@ -98,21 +108,39 @@ class Summary:
         groups: dict = {}
         for record in self.records:
             groups.setdefault((record["cell"]["dataset"], record["cell"]["model"]), []).append(record)
-        return {pair: self._entry(*pair, group, groups) for pair, group in groups.items()}
+        entries = {pair: self._entry(*pair, group, groups) for pair, group in groups.items()}
+        tested = [pair for pair, entry in entries.items() if entry.versus is not None]
+        for pair, pvalue in zip(tested, holm([entries[pair].versus.pvalue for pair in tested]), strict=True):
+            versus = replace(entries[pair].versus, pvalue=float(pvalue))
+            entries[pair] = replace(entries[pair], versus=versus)
+        return entries
 
     def _entry(self, dataset, model, group, groups) -> Entry:
         good = [record for record in group if record["status"] == "ok"]
-        values = _by_run(good)
+        values = self._by_run(good)
         ratio = _test_ratio(good) if self.protocol == "honest" else 0.0
         numbers = list(values.values())
         error = resampled_standard_error(numbers, ratio) if numbers else float("nan")
-        base = _by_run([r for r in groups.get((dataset, self.baseline), []) if r["status"] == "ok"])
+        base = self._by_run([r for r in groups.get((dataset, self.baseline), []) if r["status"] == "ok"])
         shared = sorted(values.keys() & base.keys())
         versus = None
         if model != self.baseline and len(shared) > 1:
             versus = corrected_t_test([values[r] for r in shared], [base[r] for r in shared], ratio)
         errors = tuple(record["error"] for record in group if record["status"] != "ok")
         return Entry(dataset, model, values, tuple(good), error, versus, errors)
+
+    def _by_run(self, records) -> dict[int, float]:
+        """The metric by run; runs whose record does not have it are left out."""
+        key, ordered = self.metric.key, sorted(records, key=lambda r: r["cell"]["run"])
+        return {r["cell"]["run"]: self.metric.sign * r[key] for r in ordered if r.get(key) is not None}
+
+    def test_ratio(self, entry) -> float:
+        """Size of the test part over that of the training part, as the tests have it."""
+        return _test_ratio(entry.records) if self.protocol == "honest" else 0.0
+
+    @property
+    def entries(self) -> list[Entry]:
+        return list(self._entries.values())
 
     def entry(self, dataset, model) -> Entry:
         return self._entries[dataset, model]
@@ -128,7 +156,7 @@ class Summary:
 
     @cached_property
     def scores(self) -> np.ndarray:
-        """Mean accuracies of the complete models, of shape (n_datasets, n_models)."""
+        """Mean values of the complete models, of shape (n_datasets, n_models)."""
         return np.array([[self.entry(d, m).mean for m in self.complete_models] for d in self.datasets])
 
     @cached_property
@@ -174,10 +202,6 @@ class Summary:
     def seconds(self, model) -> float:
         """All seconds spent on a model: choosing, fitting and scoring."""
         return sum(r["seconds"] for d in self.datasets for r in self.entry(d, model).records)
-
-
-def _by_run(records) -> dict[int, float]:
-    return {r["cell"]["run"]: r["accuracy"] for r in sorted(records, key=lambda r: r["cell"]["run"])}
 
 
 def _test_ratio(records) -> float:

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..selection import FSVMCV
 from .catalogue import grid_of, is_batched, is_scale_free, is_self_tuning, make_estimator
+from .metrics import METRICS
 
 __all__ = ["Chosen", "choose", "final_estimator", "pipeline", "within_rank"]
 
@@ -69,6 +70,7 @@ def _batched_search(cell, X, y, folds) -> Chosen:
         Cs=axes.get("C", [model.C]), **several, scatter=model.scatter, multi_class=model.multi_class or "ovo",
         fit_intercept=model.fit_intercept, class_weight=model.class_weight,
         kernel=cell.kernel, combine="best", cv=folds, refit=False, n_jobs=1, random_state=cell.seed,
+        scoring=METRICS[cell.metric].scoring,
     )  # fmt: skip
     search.fit(X if is_scale_free(cell) else StandardScaler().fit_transform(X), y)
     best = {**search.best_params_, "kernel": cell.kernel}
@@ -82,7 +84,8 @@ def _self_tuned(cell, X, y, folds) -> Chosen:
     if cell.kernel == "rbf":
         grid = grid_of("svm", "rbf")
         grids = {"kernel": "rbf", "Cs": grid["C"], "gamma": grid["gamma"], "scatter": "total"}
-    model = pipeline(cell, cv=folds, n_jobs=1, random_state=cell.seed, **grids).fit(X, y)
+    scoring = METRICS[cell.metric].scoring
+    model = pipeline(cell, cv=folds, n_jobs=1, random_state=cell.seed, scoring=scoring, **grids).fit(X, y)
     search = final_estimator(model)
     return Chosen(
         dict(search.best_params_),
@@ -94,7 +97,7 @@ def _self_tuned(cell, X, y, folds) -> Chosen:
 
 def _grid_search(cell, X, y, folds) -> Chosen:
     grid = {f"model__{name}": values for name, values in cell.grid.items()}
-    search = GridSearchCV(pipeline(cell), grid, scoring="accuracy", cv=folds, refit=False, n_jobs=1)
+    search = GridSearchCV(pipeline(cell), grid, scoring=METRICS[cell.metric].scoring, cv=folds, refit=False, n_jobs=1)
     search.fit(X, y)
     params = {name.removeprefix("model__"): value for name, value in search.best_params_.items()}
     return Chosen(params, float(search.best_score_), len(search.cv_results_["params"]))

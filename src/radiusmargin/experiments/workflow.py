@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..datasets import DataError, TaskData, load
 from .catalogue import SELF_TUNING, is_conic, model_name, resolve_models
+from .metrics import METRICS
 from .plan import make_plan
 from .run import execute
 from .spec import Spec
@@ -26,19 +27,21 @@ DENSE_LIMIT = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A finished experiment."""
+    """A finished experiment; ``notes`` are what its store had to say."""
 
     spec: Spec
     tasks: dict[str, TaskData]
     records: list[dict]
+    notes: tuple[str, ...] = ()
 
     @property
     def summary(self) -> Summary:
-        return Summary(self.records, self.spec.baseline)
+        return Summary(self.records, self.spec.baseline, METRICS[self.spec.metric])
 
     @property
     def n_failed(self) -> int:
-        return sum(record["status"] != "ok" for record in self.records)
+        """Cells that failed; those that were stopped by a time budget were asked to."""
+        return sum(record["status"] != "ok" and not record.get("over_budget") for record in self.records)
 
 
 def load_tasks(spec: Spec) -> dict[str, TaskData]:
@@ -68,6 +71,7 @@ def run_experiment(
     *,
     jobs: int | None = None,
     progress: Callable[[int], Callable[[dict], None]] | None = None,
+    seconds: float | None = None,
 ) -> Outcome:
     """Run what the store does not hold yet.
 
@@ -81,18 +85,29 @@ def run_experiment(
         As in :func:`~radiusmargin.experiments.execute`.
     progress : callable, optional
         Called with the number of cells; what it returns is called with every record.
+    seconds : float, optional
+        Time budget of each model, as in :func:`~radiusmargin.experiments.execute`.
     """
-    plan = make_plan(spec, tasks)
-    report = progress(len(plan)) if progress else None
     if store is None:
         with tempfile.TemporaryDirectory(prefix="radiusmargin-") as folder:
-            return Outcome(
-                spec,
-                tasks,
-                execute(plan, tasks, Store(Path(folder, "cells.jsonl")), jobs=jobs, progress=report),
+            return run_experiment(
+                spec, tasks, Path(folder, "cells.jsonl"), jobs=jobs, progress=progress, seconds=seconds
             )
     store = store if isinstance(store, Store) else Store(store)
-    return Outcome(spec, tasks, execute(plan, tasks, store, jobs=jobs, progress=report))
+    plan = make_plan(spec, tasks)
+    report = progress(len(plan)) if progress else None
+    records = execute(plan, tasks, store, jobs=jobs, progress=report, seconds=seconds)
+    return Outcome(spec, tasks, records, tuple(_run_notes(store, records, seconds)))
+
+
+def _run_notes(store, records, seconds):
+    """What of the run, rather than of the data, a reader should know."""
+    if store.note:
+        yield store.note
+    stopped = {record["cell"]["model"] for record in records if record.get("over_budget")}
+    if stopped:
+        names = ", ".join(map(model_name, resolve_models(stopped)))
+        yield f"Stopped by the budget of {seconds:g} s for each model: {names}; without a result on every split, not ranked."
 
 
 def protocol_notes(spec: Spec) -> list[str]:
@@ -103,7 +118,7 @@ def protocol_notes(spec: Spec) -> list[str]:
         notes = [
             f"Protocol honest: nested. Hyper-parameters by stratified {spec.inner_folds}-fold "
             "cross-validation inside the"
-            " training part, everything (standardisation, kernel map, metric) fitted there, the test "
+            " training part, everything (encoding, standardisation, kernel map, metric) fitted there, the test "
             "part looked at once."
         ]
         if spec.splits == "folds":
@@ -123,6 +138,10 @@ def protocol_notes(spec: Spec) -> list[str]:
             f" hyper-parameters are chosen on a sample of at most {spec.timing_rows} of those rows, outside the clock."
         ]
     notes.append(f"{grid} on the same inner folds." if spec.protocol != "paper" else f"{grid} on the same folds.")
+    metric = METRICS[spec.metric]
+    if spec.metric != "accuracy":
+        chosen = METRICS[metric.scoring].inside
+        notes.append(f"Reported is {metric.name}; hyper-parameters are chosen by {chosen}.")
     if spec.kernel == "rbf" and spec.max_components:
         conic = [model_name(key) for key in resolve_models(spec.models) if is_conic(key)]
         notes += [f"{', '.join(conic)}: the first {spec.max_components} kernel components only, for time."] * bool(

@@ -117,6 +117,8 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
+        elif not (sparse.issparse(X) or X.flags.aligned):  # a field of packed records
+            X = X.copy()
         if y.dtype.kind not in "iub":  # integers are classes; asking costs as much as a small fit
             check_classification_targets(y)
         weight = check_sample_weight(sample_weight, len(y))

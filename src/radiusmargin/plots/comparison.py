@@ -21,7 +21,7 @@ __all__ = [
 
 INK, MUTED, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 #: Wong's palette, which readers with colour-blindness can tell apart, and greys beyond it.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#66a61e", "#444444")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9467bd", "#66a61e", "#8c8c8c")
 MARKERS = "osD^vP*X<>hp"
 
 
@@ -58,7 +58,8 @@ def _panels(datasets, height, **options):
     """A figure with a titled panel for each set, four to a line; returns it and the panels by set."""
     columns = min(len(datasets), 4)
     lines = -(-len(datasets) // columns)
-    figure, axes = _axes(9.6, lines * height + 0.3, nrows=lines, ncols=columns, squeeze=False, **options)
+    width = 5.0 if columns == 1 else 9.6  # one panel is as wide as a telephone shows it
+    figure, axes = _axes(width, lines * height + 0.3, nrows=lines, ncols=columns, squeeze=False, **options)
     for ax in axes.ravel()[len(datasets) :]:
         ax.set_visible(False)
     panels = dict(zip(datasets, axes.ravel(), strict=False))
@@ -81,7 +82,7 @@ def plot_accuracy(summary) -> Figure:
 def _accuracy_panel(ax, summary, dataset, places, look):
     baseline = summary.entry(dataset, summary.baseline).mean
     if np.isfinite(baseline):
-        ax.axvline(100 * baseline, color=MUTED, lw=0.8, ls=(0, (3, 3)))
+        ax.axvline(summary.metric.shown(baseline), color=MUTED, lw=0.8, ls=(0, (3, 3)))
     for place, key in zip(places, summary.models, strict=True):
         entry = summary.entry(dataset, key)
         if not entry.values:
@@ -96,12 +97,12 @@ def _accuracy_panel(ax, summary, dataset, places, look):
                 color=MUTED,
             )
             continue
-        mean = 100 * entry.mean
-        error = 196 * entry.standard_error if np.isfinite(entry.standard_error) else 0.0
+        scale, mean = summary.metric.scale, summary.metric.shown(entry.mean)
+        error = 1.96 * scale * entry.standard_error if np.isfinite(entry.standard_error) else 0.0
         ax.errorbar(
             mean,
             place,
-            xerr=[[min(error, mean)], [min(error, 100 - mean)]],
+            xerr=[[min(error, mean)], [min(error, 100 - mean) if scale == 100 else error]],
             fmt=look[key]["marker"],
             color=look[key]["color"],
             ms=5,
@@ -203,28 +204,32 @@ def _rank_labels(ax, summary, keys, half, top):
         )
 
 
-def plot_time(summary) -> Figure:
-    """Median seconds of choosing the hyper-parameters and of one fit, over all cells."""
-    figure, ax = _axes(9.6, 0.8 + 0.26 * len(summary.models))
+def plot_time(summary) -> Figure | None:
+    """Median seconds of choosing the hyper-parameters and of one fit, over all cells; None where nothing was fitted."""
     places = np.arange(len(summary.models))[::-1]
-    kinds = (
-        ("fit_seconds", COLOURS[0], "one fit"),
-        ("tune_seconds", COLOURS[4], "choosing hyper-parameters"),
-    )
-    shown = []
-    for name, colour, label in kinds:
-        values = [_typical(summary, key, name) for key in summary.models]
-        shown += [value for value in values if value > 0]
-        if np.isfinite(values).any():
-            ax.scatter(values, places, color=colour, s=38, label=label, zorder=3)
-        for value, place in zip(values, places, strict=True):
+    times = {name: [_typical(summary, key, name) for key in summary.models] for name in ("fit_seconds", "tune_seconds")}
+    shown = [value for values in times.values() for value in values if value > 0]
+    if not shown:
+        return None
+    figure, ax = _axes(6.4, 0.8 + 0.26 * len(summary.models))
+    # A fit takes less than the choice, so that its label has room on the left.
+    for name, colour, label, side, align in (
+        ("tune_seconds", COLOURS[4], "choosing hyper-parameters", 6, "left"),
+        ("fit_seconds", COLOURS[0], "one fit", -6, "right"),
+    ):
+        if np.isfinite(times[name]).any():
+            ax.scatter(times[name], places, color=colour, s=34, label=label, zorder=3)
+        for value, place in zip(times[name], places, strict=True):
             if np.isfinite(value):
-                ax.text(value, place + 0.27, _seconds(value), ha="center", fontsize=7.5, color=MUTED)
-    _log_scale(ax, shown or [1.0])
+                ax.annotate(
+                    _seconds(value), (value, place), (side, 0), textcoords="offset points", ha=align, va="center",
+                    fontsize=8, color=MUTED,
+                )  # fmt: skip
+    _log_scale(ax, [min(shown) / 4, max(shown) * 4])
     ax.set_yticks(places, [summary.names[key] for key in summary.models])
     ax.set_ylim(-0.6, len(places) - 0.2)
     ax.grid(axis="x", color=GRID, lw=0.7)
-    ax.set_xlabel("seconds, one thread, median over data sets (log scale)", fontsize=9, color=INK)
+    ax.set_xlabel("seconds, one thread, median (log scale)", fontsize=9, color=INK)
     figure.legend(frameon=False, fontsize=9, loc="outside upper left", ncols=2)
     return figure
 

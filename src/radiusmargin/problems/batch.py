@@ -133,7 +133,8 @@ class Options:
             check_positive("tol", self.tol)
         if type(self.max_iter) is not int or not 0 < self.max_iter < 2**31:
             check_count("max_iter", self.max_iter)
-        if self.n_threads not in (1, None) and (self.n_threads == 0 or not isinstance(self.n_threads, Integral)):
+        n = self.n_threads
+        if n not in (1, None) and (not isinstance(n, Integral) or n == 0 or n >= 2**31):
             raise ValueError(
                 f"n_jobs must be a positive number of threads or -1 for every core, got {self.n_threads!r}."
             )

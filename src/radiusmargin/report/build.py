@@ -1,16 +1,22 @@
-"""The page: sections of text, tables and figures in one file that needs no network."""
+"""The page: sections of text, tables and figures in one file that needs no network.
+
+Figures are vector graphics inside the page, so that their ink, grid and paper are those of the page, by day and by night.
+"""
 
 from __future__ import annotations
 
-import base64
 import io
+import re
 from dataclasses import dataclass
 from importlib import resources
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-__all__ = ["Section", "figure_uri", "render_report"]
+__all__ = ["Section", "figure_svg", "render_report"]
+
+#: Colours of the figures that are the page's to choose.
+COLOURS = {"#1f2933": "--ink", "#7b8794": "--muted", "#e4e7eb": "--line", "#ffffff": "--paper", "#0072b2": "--accent"}
 
 
 @dataclass(frozen=True)
@@ -39,22 +45,33 @@ class Section:
         return "".join(c if c.isalnum() else "-" for c in self.title.lower())
 
     @property
-    def image(self) -> str:
-        return "" if self.figure is None else figure_uri(self.figure)
+    def image(self) -> Markup:
+        return Markup("" if self.figure is None else figure_svg(self.figure, self.alt or self.title))
+
+    @property
+    def width(self) -> int:
+        """Of the figure, in pixels of its own size: below two thirds of that its letters are too small."""
+        return round(96 * self.figure.get_figwidth())
 
     @property
     def markup(self) -> Markup:
         return Markup(self.table)
 
 
-def figure_uri(figure) -> str:
-    """A figure as a data URI of an SVG, with its letters drawn as paths."""
+def figure_svg(figure, alt: str) -> str:
+    """A figure as an SVG element, with its letters drawn as paths and its colours those of the page."""
     import matplotlib
 
-    stream = io.BytesIO()
-    with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "radiusmargin"}):
+    stream = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": alt}):
         figure.savefig(stream, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
+    svg = re.sub(r"<metadata>.*?</metadata>", "", stream.getvalue(), flags=re.DOTALL)
+    svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg[svg.index("<svg") :])  # a page needs no names of namespaces
+    for colour, name in COLOURS.items():
+        svg = svg.replace(colour, f"var({name})")
+    # Letters have no colour of their own where they are black.
+    svg = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" fill="currentColor" ', 1)
+    return re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
 
 
 def render_report(
@@ -62,7 +79,9 @@ def render_report(
     *,
     subtitle: str = "",
     facts: list[tuple[str, str]] = (),
+    advice: list[str] = (),
     findings: list[str] = (),
+    picture: Section | None = None,
     sections: list[Section] = (),
     footer: list[str] = (),
 ) -> str:
@@ -73,8 +92,12 @@ def render_report(
     title, subtitle : str
     facts : list of (value, label)
         Large numbers at the head of the page.
+    advice : list of str
+        What to do about it, a sentence each, before everything else.
     findings : list of str
         The reading of the results, a sentence each.
+    picture : Section, optional
+        The one that goes with the advice.
     sections : list of Section
     footer : list of str
         Provenance, a line each.
@@ -84,6 +107,6 @@ def render_report(
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(template).render(
-        title=title, subtitle=subtitle, facts=facts, findings=findings, sections=sections, footer=footer,
+        title=title, subtitle=subtitle, facts=facts, advice=advice, findings=findings, picture=picture, sections=sections, footer=footer,
         style=Markup(style),
     )  # fmt: skip

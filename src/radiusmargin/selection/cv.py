@@ -307,5 +307,9 @@ class FSVMCV(MarginClassifier):
             if absent.any():
                 missing = self.classes_[absent].tolist()
                 raise ValueError(f"cv: split {i} has no training rows of class {missing}; use a stratified splitter.")
+            if not len(test):
+                raise ValueError(f"cv: split {i} has no test rows of positive weight; leave it out.")
             splits.append((train, test))
+        if not splits:
+            raise ValueError("cv must give at least one split, got none.")
         return splits

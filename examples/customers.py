@@ -1,0 +1,39 @@
+"""Write a table as strangers write them, for the demo: ``customers.py FOLDER``.
+
+Semicolons, decimal commas, dates, a category, gaps, a customer number: ``customers.csv`` has who left, ``new.csv`` does not.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+NAMES = "customer;since;plan;calls;bill;age;left"
+
+
+def rows(n, rng):
+    """Customers leave when bills are high for their plan, calls are many, and the contract is young."""
+    since = np.datetime64("2016-01-01") + rng.integers(0, 8 * 365, size=n)
+    plan = rng.choice(["basic", "family", "business"], size=n, p=[0.5, 0.3, 0.2])
+    calls = rng.poisson(2.0, size=n)
+    bill = np.select([plan == "basic", plan == "family"], [20.0, 45.0], 70.0) * rng.lognormal(0.0, 0.25, size=n)
+    age = rng.integers(18, 85, size=n)
+    years = (np.datetime64("2024-01-01") - since).astype(float) / 365
+    burden = bill / np.select([plan == "basic", plan == "family"], [20.0, 45.0], 70.0)
+    left = 3.0 * (burden - 1) + 0.8 * (calls - 2) - 0.5 * (years - 4) + 0.6 * rng.logistic(size=n) > 0.5
+    for i in range(n):
+        paid = "" if rng.random() < 0.05 else f"{bill[i]:.2f}".replace(".", ",")
+        day = since[i].astype("datetime64[D]").item().strftime("%d.%m.%Y")
+        yield f"K{100000 + i};{day};{plan[i]};{calls[i]};{paid};{age[i]};{'yes' if left[i] else 'no'}"
+
+
+def write(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(0)
+    (folder / "customers.csv").write_text("\n".join([NAMES, *rows(400, rng)]) + "\n", encoding="utf-8")
+    unlabelled = [line.rpartition(";")[0] for line in [NAMES, *rows(40, rng)]]
+    (folder / "new.csv").write_text("\n".join(unlabelled) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

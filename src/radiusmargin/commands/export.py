@@ -1,0 +1,32 @@
+"""``radiusmargin export``: a model file as an ONNX graph."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from .shared import check_writable
+
+__all__ = ["command"]
+
+
+@click.command("export")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--onnx", required=True, type=click.Path(path_type=Path), help="The ONNX file to write.")
+def command(model, onnx):
+    """Write the linear model in the file MODEL as ONNX, encoding included.
+
+    Inputs are the columns by name, numbers as double and categories as strings; outputs are label and scores.
+    """
+    from ..export import load_bundle
+    from ..export.onnx import to_onnx
+
+    check_writable(onnx)
+    content = to_onnx(load_bundle(model))
+    temporary = onnx.with_name(f".{onnx.name}.{os.getpid()}")
+    temporary.write_bytes(content)
+    os.replace(temporary, onnx)
+    click.echo(f"wrote {onnx}")
+    return 0

@@ -1,0 +1,168 @@
+"""The answer of a comparison: whom to take, how sure, and what keeps the numbers honest."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.impute import SimpleImputer
+from stubs import toy_plan, toy_task
+
+from radiusmargin.datasets import DataError, TaskData
+from radiusmargin.experiments import Spec, Store, Summary, execute, make_plan
+from radiusmargin.experiments.cells import run_cell
+from radiusmargin.experiments.limits import OutOfTime, time_limit
+from radiusmargin.experiments.metrics import METRICS, roc_auc
+from radiusmargin.experiments.recommend import recommend
+from radiusmargin.experiments.statistics import holm, nemenyi
+
+
+def records(scores, metric="accuracy", dataset="toy"):
+    """Records of models with the given scores, one for each run; None is a failure."""
+    for model, values in scores.items():
+        for run, value in enumerate(values):
+            cell = {"dataset": dataset, "model": model, "run": run, "protocol": "honest"}
+            record = {"key": f"{dataset}{model}{run}", "cell": cell, "seconds": 1.0, "n_train": 80, "n_test": 20}
+            if value is None:
+                yield record | {"status": "error", "error": "no luck"}
+            else:
+                yield record | {"status": "ok", metric: value, "tune_seconds": 1.0, "fit_seconds": 0.1}
+
+
+def answer(scores, metric="accuracy"):
+    return recommend(Summary(records(scores, metric), metric=METRICS[metric]))
+
+
+GOOD, SAME, BAD = [0.9, 0.91, 0.9, 0.92, 0.9], [0.89, 0.915, 0.9, 0.91, 0.905], [0.7, 0.72, 0.71, 0.7, 0.71]
+
+
+def test_the_best_is_taken_and_the_others_are_worse_or_not_told_apart():
+    found = answer({"dummy": [0.5] * 5, "svm": BAD, "fsvm": GOOD, "logistic": SAME})
+    assert found.model == "fsvm"
+    assert found.lines[0].startswith("Take F-SVM: accuracy 90.60 ± ")
+    assert "without the features one has 50.00 %" in found.lines[0]
+    assert found.lines[1].startswith("Worse beyond chance: SVM (−19.80)")
+    assert found.lines[2] == "Not told apart from it: LogisticRegression (−0.20)."
+
+
+def test_of_log_loss_less_is_better():
+    found = answer({"svm": [0.3, 0.31, 0.3], "fsvm": [0.6, 0.61, 0.6]}, "log_loss")
+    assert found.lines[0].startswith("Take SVM: log-loss 0.3033 ± ")
+    assert "F-SVM (−0.3000)" in found.lines[1]
+
+
+def test_none_beats_the_dummy():
+    found = answer({"dummy": [0.5, 0.5, 0.5], "svm": [0.52, 0.49, 0.5], "fsvm": [0.48, 0.5, 0.53]})
+    assert found.model is None
+    assert found.lines[0].startswith("None beats the dummy: guessing without a look at the features has accuracy 50.00")
+
+
+def test_all_failed():
+    found = answer({"svm": [None, None], "fsvm": [None, None]})
+    assert found.model is None
+    assert found.lines == ("Every cell failed, so there is nothing to recommend. The first error: no luck",)
+
+
+def test_a_model_without_a_result_on_every_split_is_not_taken():
+    assert answer({"svm": GOOD, "fsvm": [0.99, 0.99, None, 0.99, 0.99]}).model == "svm"
+
+
+def test_one_split_says_nothing_of_chance():
+    assert "one split only" in answer({"svm": [0.8], "fsvm": [0.9]}).lines[1]
+
+
+def test_over_several_sets_the_mean_rank_decides():
+    rows = [r for d in "abcdef" for r in records({"dummy": [0.5] * 3, "svm": [0.7] * 3, "fsvm": [0.9] * 3}, dataset=d)]
+    found = recommend(Summary(rows))
+    assert found.lines[0] == "Take F-SVM: best mean rank, 1.00, over 6 data sets."
+
+
+def test_holm_and_nemenyi_are_those_of_scikit_posthocs():
+    posthocs = pytest.importorskip("scikit_posthocs")
+    rng = np.random.default_rng(0)
+    groups = [rng.normal(size=12) + 0.4 * k for k in range(5)]
+    upper = np.triu_indices(5, 1)
+    plain, corrected = (posthocs.posthoc_ttest(groups, p_adjust=how).to_numpy()[upper] for how in (None, "holm"))
+    np.testing.assert_allclose(holm(plain), corrected)
+    scores = rng.normal(size=(12, 5)) + 0.5 * np.arange(5)
+    np.testing.assert_allclose(
+        nemenyi(scores)[upper], posthocs.posthoc_nemenyi_friedman(scores).to_numpy()[upper], atol=1e-4
+    )
+
+
+def test_marks_are_corrected_for_all_tests_of_a_table():
+    """Seventy-seven comparisons of models that do not differ: uncorrected, some would be marked."""
+    rng = np.random.default_rng(0)
+    names = ["svm", *(f"m{i}" for i in range(77))]
+    summary = Summary(records({name: list(0.8 + 0.01 * rng.normal(size=5)) for name in names}))
+    assert not any(entry.mark for entry in summary.entries)
+
+
+class Spy(TransformerMixin, BaseEstimator):
+    """An imputer that writes down which rows it was fitted on."""
+
+    seen: list = []  # noqa: RUF012
+
+    def fit(self, X, y=None):
+        Spy.seen.append(X[:, -1].astype(int).tolist())
+        self.imputer_ = SimpleImputer(strategy="median").fit(X[:, :-1])
+        return self
+
+    def transform(self, X):
+        return self.imputer_.transform(X[:, :-1])
+
+
+def test_nothing_is_fitted_on_test_rows():
+    """The last column numbers the rows; and a gap is filled by what the training rows alone say."""
+    Spy.seen.clear()
+    plain = toy_task(n=60)
+    X = np.column_stack([plain.X, np.arange(60)])
+    X[::7, 0] = np.nan
+    task = TaskData("toy", X, plain.y, tuple("abcde"), encoder=Spy())
+    plan = make_plan(Spec("toy", models=("svm",), folds=3, inner_folds=2, budget=2), {"toy": task})
+    from radiusmargin.experiments.splits import outer_split
+
+    for cell in plan:
+        record = run_cell(cell, task)
+        assert record["status"] == "ok", record.get("traceback")
+        train, _ = outer_split(task, cell)
+        assert Spy.seen[-1] == train.tolist()
+    assert len(Spy.seen) == 3
+    train, test = outer_split(task, plan[0])
+    gaps = np.isnan(X[test, 0])
+    _, unseen = task.encoded(train, test)
+    assert (unseen[gaps, 0] == np.nanmedian(X[train, 0])).all()
+
+
+def test_a_time_budget_stops_a_model_and_not_the_others(tmp_path):
+    _, tasks, plan = toy_plan(models=("dummy", "svm"))
+    found = execute(plan, tasks, Store(tmp_path / "cells.jsonl"), jobs=1, seconds=1e-9)
+    assert all(r["error"] == "over the time budget" and r["over_budget"] for r in found)
+    assert all(
+        r["status"] == "ok" for r in execute(plan, tasks, Store(tmp_path / "cells.jsonl"), jobs=1, seconds=600.0)
+    )
+
+
+def test_work_is_stopped_from_within():
+    with pytest.raises(OutOfTime), time_limit(0.05):
+        any(False for _ in itertools.count())
+
+
+def test_other_metrics_need_the_honest_protocol():
+    with pytest.raises(DataError, match="metric 'roc_auc' needs the honest protocol"):
+        toy_plan(metric="roc_auc", protocol="paper")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("model", ["dummy", "svm", "fsvm-cv", "logistic", "linear-svc", "svc"])
+def test_every_model_has_every_metric(model, metric):
+    _, tasks, plan = toy_plan(models=(model,), metric=metric)
+    record = run_cell(plan[0], tasks["toy"])
+    assert record["status"] == "ok", record.get("traceback")
+    assert np.isfinite(record[metric])
+
+
+def test_the_area_of_several_classes_is_the_mean_of_each_against_the_rest():
+    y = np.array([0, 1, 2, 0, 1, 2])
+    assert roc_auc(y, np.eye(3)[y], [0, 1, 2]) == 1.0
+    assert roc_auc(np.zeros(3), np.ones(3), [0, 1]) is None

@@ -1,0 +1,116 @@
+"""Model files: what is saved comes back, columns are found by name, and a stranger's file runs no code."""
+
+import csv
+import os
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from radiusmargin.cli import main
+from radiusmargin.datasets import DataError, load, read_table
+from radiusmargin.datasets.tables import read_rows
+from radiusmargin.experiments import Spec
+from radiusmargin.experiments.final import fit_final
+from radiusmargin.export import Bundle, load_bundle, save_bundle
+
+pytest.importorskip("pandas")
+skops = pytest.importorskip("skops.io")
+
+
+def mixed_table(path, n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    lines = ["id;weight;hue;since;free"]
+    for i in range(n):
+        k = i % 2
+        weight = "" if i % 13 == 0 else f"{rng.normal() + 2 * k:.3f}".replace(".", ",")
+        lines.append(
+            f"{i};{weight};{rng.choice(['red', 'blue', 'green'])};{1 + i % 28:02d}.0{1 + i % 9}.2021;{['no', 'yes'][k]}"
+        )
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return mixed_table(tmp_path_factory.mktemp("table") / "t.csv")
+
+
+@pytest.mark.parametrize("model", ["fsvm-cv", "rmm", "logistic", "random-forest", "gradient-boosting", "svc"])
+def test_what_is_saved_comes_back(tmp_path, table, model):
+    bundle = fit_final(read_table(table), model, spec=Spec("fit", inner_folds=2, budget=1))
+    again = load_bundle(save_bundle(bundle, tmp_path / "m.skops"))
+    assert again.facts == bundle.facts
+    for mine, theirs in zip(bundle.predict(read_rows(table)), again.predict(read_rows(table)), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert again.facts["classes"] == {"no": 40, "yes": 40}
+    assert ("dual_gap" in again.facts["certificate"]) == (model in ("fsvm-cv", "rmm"))
+
+
+def test_fit_describe_and_predict(tmp_path, table, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", str(table), "--target", "free", "-o", "m.skops"]) == 0
+    assert main(["describe", "m.skops"]) == 0
+    said = capsys.readouterr().out
+    assert "weight (number), hue (category), since (date)" in said
+    assert "above the optimum" in said
+    assert main(["predict", "m.skops", str(table), "-o", "p.csv"]) == 0
+    rows = list(csv.DictReader((tmp_path / "p.csv").read_text(encoding="utf-8").splitlines()))
+    assert list(rows[0]) == ["label", "score_yes", "probability_no", "probability_yes"]
+    truth = [["no", "yes"][i % 2] for i in range(80)]
+    assert np.mean([row["label"] == label for row, label in zip(rows, truth, strict=True)]) > 0.75
+    scores, chances = (np.array([float(row[c]) for row in rows]) for c in ("score_yes", "probability_yes"))
+    assert (np.diff(chances[np.argsort(scores)]) >= 0).all()
+
+
+def test_columns_are_found_by_name(tmp_path, table):
+    bundle = fit_final(read_table(table), "svm")
+    rows = read_rows(table)
+    shuffled = rows[["since", "free", "hue", "weight"]].assign(more=1)
+    np.testing.assert_array_equal(bundle.predict(shuffled)[0], bundle.predict(rows)[0])
+    with pytest.raises(DataError, match="the table lacks the columns weight, hue"):
+        bundle.predict(rows.drop(columns=["weight", "hue"]))
+    with pytest.raises(DataError, match="column 'weight' must hold numbers, got 'heavy'"):
+        bundle.predict(rows.astype({"weight": object}).assign(weight="heavy"))
+    with pytest.raises(DataError, match=r"column 'since' must hold dates written as %d.%m.%Y, got 2021-01-01"):
+        bundle.predict(rows.assign(since="2021-01-01"))
+
+
+def test_rows_of_numbers_are_counted(tmp_path):
+    bundle = fit_final(load("sklearn/iris"), "svm")
+    assert bundle.predict(load("sklearn/iris").X)[2].shape == (150, 3)
+    with pytest.raises(DataError, match="wants 4 columns, and got 3"):
+        bundle.predict(load("sklearn/iris").X[:, :3])
+
+
+class Stranger:
+    """A class of nobody we trust."""
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "name"),
+    [
+        (Stranger(), "test_model_files.Stranger"),
+        (make_pipeline(FunctionTransformer(os.system)), "posix.system"),
+        (make_pipeline(FunctionTransformer(main)), "radiusmargin.cli.main"),
+    ],
+)
+def test_a_malicious_file_is_refused_by_name(tmp_path, monkeypatch, capsys, pipeline, name):
+    save_bundle(Bundle(pipeline, None, {}), tmp_path / "m.skops")
+    with pytest.raises(DataError, match=rf"is not opened: it asks for .*{name}"):
+        load_bundle(tmp_path / "m.skops")
+    monkeypatch.chdir(tmp_path)
+    assert main(["describe", "m.skops"]) == 1
+    assert name in capsys.readouterr().err
+
+
+def test_files_that_are_no_models_are_refused(tmp_path):
+    (tmp_path / "text.skops").write_text("hello", encoding="utf-8")
+    with pytest.raises(DataError, match="cannot be read"):
+        load_bundle(tmp_path / "text.skops")
+    skops.dump({"a": 1}, tmp_path / "dict.skops")
+    with pytest.raises(DataError, match="is no model file of radiusmargin"):
+        load_bundle(tmp_path / "dict.skops")
+    with pytest.raises(DataError, match="there is no file"):
+        load_bundle(tmp_path / "absent.skops")

@@ -1,0 +1,55 @@
+"""Calls that make no sense, and arrays that lie oddly in memory."""
+
+import numpy as np
+import pytest
+
+from radiusmargin import FSVM, FSVMCV
+from radiusmargin.datasets import make_twonorm
+from radiusmargin.models.registry import list_models, make_model
+from radiusmargin.solvers import hinge_svm_batch
+
+X, y = make_twonorm(40, 3, random_state=0)
+EVERY, NONE = np.arange(40), np.array([], dtype=int)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [([], "cv must give at least one split"), ([(EVERY, NONE)], "cv: split 0 has no test rows")],
+)
+def test_splits_that_test_nothing_are_named(cv, message):
+    with pytest.raises(ValueError, match=message):
+        FSVMCV(cv=cv).fit(X, y)
+
+
+def test_a_test_part_of_rows_without_weight_is_empty():
+    weight = np.ones(40)
+    weight[:5] = 0
+    with pytest.raises(ValueError, match="no test rows of positive weight"):
+        FSVMCV(cv=[(EVERY[5:], EVERY[:5])]).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("n_jobs", [2**31, 2**63, 10**30, 0, 1.5])
+def test_more_threads_than_can_be_counted_are_refused(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be a positive number of threads"):
+        FSVMCV(n_jobs=n_jobs).fit(X, y)
+    with pytest.raises(ValueError, match="n_jobs must be a positive number of threads"):
+        hinge_svm_batch(X, np.where(y > 0, 1.0, -1.0), [1.0], n_jobs=n_jobs)
+
+
+def packed(X):
+    """The rows as a field of packed records: float64 at odd addresses."""
+    records = np.zeros(len(X), dtype=[("flag", "i1"), ("row", "f8", X.shape[1:])])
+    records["row"] = X
+    return records["row"]
+
+
+@pytest.mark.parametrize("key", [entry.key for entry in list_models() if entry.exact])
+def test_a_view_of_packed_records_is_an_array_like_any_other(key):
+    plain, view = make_model(key).fit(X, y), make_model(key).fit(packed(X), y)
+    np.testing.assert_allclose(view.decision_function(packed(X)), plain.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [FSVM(kernel="rbf"), FSVMCV(random_state=0), FSVMCV(kernel="rbf", random_state=0)])
+def test_also_with_a_kernel_and_in_the_search(model):
+    expected = model.fit(X, y).decision_function(X)
+    np.testing.assert_allclose(model.fit(packed(X), y).decision_function(packed(X)), expected, rtol=1e-9, atol=1e-9)
