@@ -67,20 +67,23 @@ class Pairs {
         PairSolution found;
         double target = 0.9 * options_.tol;
         work_on(home_);
+        bool stuck = false;
         for (int certificates = 0;;) {
             const Corridor corridor = local_corridor();
             const double gap = local_gap(corridor);
             poll(found.n_pairs, gap);
             const bool late = found.n_pairs / n_ >= options_.max_sweeps;
-            if (gap > target && !is_exhausted(corridor, gap) && !late) {
+            if (gap > target && !is_exhausted(corridor, gap) && !stuck && !late) {
                 shrink(corridor);
                 const Index most = std::clamp<Index>(Index(set_.size()) / 8, 64, 500);
                 const Index moved = options_.intercept ? move_pairs(most) : move_singles(most);
                 found.n_pairs += moved, since_newton_ += moved, since_better_ += moved;
+                stuck = moved == 0;
                 move_free_rows();
                 continue;
             }
             const bool at_home = set_.size() == home_.size();
+            stuck = false;
             leave();
             if (at_home && !options_.strict) return found.intercept = intercept_of(corridor), estimate(gap, found), found;
             if (at_home && (certify(found) || late || ++certificates == kMostCertificates)) return found;
@@ -306,26 +309,45 @@ class Pairs {
         return most;
     }
 
-    // Where pairs have had the time of a factorisation, Newton's step for those between their bounds.
+    // Where pairs have had the time of a factorisation, Newton's steps for those between their bounds: several, since each
+    // may bring rows to a bound, and on a kernel of low rank all but a few must get there.
     void move_free_rows() {
-        constexpr Index kMost = 2000, kPatience = 5;
+        constexpr Index kMost = 2000, kPatience = 5, kRepeats = 60;
+        constexpr double kWork = 1e8;
         const Index q = Index(set_.size());
-        std::vector<Index> places, rows;
-        for (Index k = 0; k < q; ++k)
-            if (up_[k] == 0.0f && down_[k] > 0.0f) places.push_back(k), rows.push_back(set_[k]);
-        const Index m = Index(rows.size());
-        if (m < 2 || m > kMost || since_newton_ < kPatience * q + m * m * m / (4 * q)) return;
-        since_newton_ = 0;
+        double work = 0;
+        for (Index repeat = 0; repeat < kRepeats && work < kWork; ++repeat) {
+            std::vector<Index> places;
+            for (Index k = 0; k < q; ++k)
+                if (up_[k] == 0.0f && down_[k] > 0.0f) places.push_back(k);
+            const Index m = Index(places.size());
+            if (m < 2 || m > kMost || (repeat == 0 && since_newton_ < kPatience * q + m * m * m / (4 * q))) break;
+            since_newton_ = 0, work += double(m) * double(m) * double(m);
+            if (!newton_step(places)) break;
+        }
+    }
+
+    // Whether it brought a row to its bound.
+    bool newton_step(const std::vector<Index>& places) {
+        const Index q = Index(set_.size()), m = Index(places.size());
+        std::vector<Index> rows(m);
         Vector K(m * m), f(m), down(m), up(m);
+        for (Index r = 0; r < m; ++r) {
+            rows[r] = set_[places[r]];
+            f[r] = local_f_[places[r]], down[r] = room_down(rows[r]), up[r] = room_up(rows[r]);
+        }
         rows_.source().block(rows.data(), m, rows.data(), m, K.data());
-        for (Index r = 0; r < m; ++r) f[r] = local_f_[places[r]], down[r] = room_down(rows[r]), up[r] = room_up(rows[r]);
+        poll(-1, NAN);
         const Vector step = FreeRows(std::move(K), std::move(f), std::move(down), std::move(up), options_.intercept).step();
+        bool arrived = false;
         for (Index r = 0; r < Index(step.size()); ++r) {
             keep_block_within_budget();
             move(places[r], step[r]);
             subtract_row(q, float(step[r]), local_row(places[r]), local_f_.data());
+            arrived = arrived || !(up_[places[r]] == 0.0f && down_[places[r]] > 0.0f);
         }
         top_ = first_of_pair(q, local_f_.data(), local_f_.data(), 0.0f, 0.0f, up_.data(), local_f_.data(), scores_.data());
+        return arrived;
     }
 
     // --- how far from the optimum ---------------------------------------------------------------------------------------
