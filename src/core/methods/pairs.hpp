@@ -38,13 +38,17 @@ struct PairSolution {
 struct Corridor {
     double highest, lowest;
     double width() const { return highest - lowest; }
-    double middle() const { return std::isfinite(width()) ? 0.5 * (highest + lowest) : std::isfinite(highest) ? highest : std::isfinite(lowest) ? lowest : 0.0; }
+    double middle() const {
+        if (std::isfinite(width())) return 0.5 * (highest + lowest);
+        return std::isfinite(highest) ? highest : std::isfinite(lowest) ? lowest : 0.0;
+    }
 };
 
 class Pairs {
   public:
     Pairs(KernelRows& rows, const double* y, const double* weights, const PairOptions& options)
-        : rows_(rows), n_(rows.n()), y_(y), weights_(weights), options_(options), alpha_(n_, 0.0), c_(n_, 0.0), f_(y, y + n_) {
+        : rows_(rows), n_(rows.n()), y_(y), weights_(weights), options_(options), alpha_(n_, 0.0), c_(n_, 0.0),
+          f_(y, y + n_) {
         for (Index i = 0; i < n_; ++i)
             if (y[i] != 0.0 && weights[i] > 0.0) home_.push_back(i);
         taking_part_ = home_;
@@ -144,7 +148,7 @@ class Pairs {
         }
     }
 
-    // --- the working set ------------------------------------------------------------------------------------------------
+    // --- the working set -------------------------------------------------------------------------------------
 
     // These rows work from now on: with f in single precision, from the intercept of now.
     void work_on(const std::vector<Index>& rows) {
@@ -256,7 +260,7 @@ class Pairs {
         return corridor.width() <= rounding || since_better_ > kPatience * Index(set_.size());
     }
 
-    // --- pairs ----------------------------------------------------------------------------------------------------------
+    // --- pairs -----------------------------------------------------------------------------------------------
 
     void move(Index k, double t) {
         const Index i = set_[k];
@@ -350,7 +354,7 @@ class Pairs {
         return arrived;
     }
 
-    // --- how far from the optimum ---------------------------------------------------------------------------------------
+    // --- how far from the optimum ----------------------------------------------------------------------------
 
     // Without an intercept the corridor is between what there is above zero and below.
     Corridor empty_corridor() const { return options_.intercept ? Corridor{-HUGE_VAL, HUGE_VAL} : Corridor{0.0, 0.0}; }
@@ -371,7 +375,8 @@ class Pairs {
     // P - D is a sum over rows, to which those that are not in the working set add nothing that is known of.
     double local_gap(const Corridor& v) {
         const double b = options_.intercept ? v.middle() : 0.0;
-        const PairSums sums = pair_sums(Index(set_.size()), local_f_.data(), local_y_.data(), local_c_.data(), local_alpha_.data(), b, origin_);
+        const PairSums sums = pair_sums(Index(set_.size()), local_f_.data(), local_y_.data(), local_c_.data(),
+                                        local_alpha_.data(), b, origin_);
         if (set_.size() == home_.size()) primal_ = 0.5 * sums.square + sums.loss;
         return sums.gap / std::max(primal_, 1e-300);
     }
