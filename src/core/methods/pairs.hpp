@@ -238,9 +238,9 @@ class Pairs {
             if (worst > 0.0f && j != k && !rows_.has(set_[j])) order.emplace_back(-worst, set_[j]);
         }
         const Index count = std::min<Index>(rows_.source().together() - 1, Index(order.size()));
-        std::nth_element(order.begin(), order.begin() + count, order.end());
+        std::partial_sort(order.begin(), order.begin() + count, order.end());
         std::vector<Index> together{set_[k]};
-        for (Index r = 0; r < count; ++r) together.push_back(order[r].second);
+        for (Index r = 0; r < count && order[r].first < 0.5f * order[0].first; ++r) together.push_back(order[r].second);
         rows_.fetch(together.data(), Index(together.size()));
     }
 
