@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 from functools import cache
+from inspect import signature
 
 from ..datasets import UnknownNameError
 from ..models import FSVM
@@ -126,7 +127,9 @@ def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | Non
     grid = entry.grid if kernel == "linear" else entry.kernel_grid
     if grid is None:
         return {}
-    return replace(grid.without(fixed), C=C or grid.C).within(BUDGET if budget is None else budget)
+    grid = grid.without(fixed)
+    grid = replace(grid, C=C) if C else grid
+    return grid.within(BUDGET if budget is None else budget)
 
 
 def make_estimator(cell, **params):
@@ -150,8 +153,8 @@ def is_conic(key: str) -> bool:
 
 
 def is_self_tuning(cell) -> bool:
-    """Whether the model's `fit` is its search."""
-    return get_model(cell.model).grid is None
+    """Whether the model's `fit` is its search: it takes folds."""
+    return "cv" in signature(get_model(cell.model).estimator).parameters
 
 
 def is_batched(cell) -> bool:
