@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .faces import FACE_NAMES, reproduce_faces
+from .faces import FACE_NAMES, load_faces, write_faces
 from .shared import Names, console, default_jobs, progress_bar, show_table
 
 __all__ = ["command"]
@@ -37,41 +37,41 @@ PAPER = ("table2", "table3", "table4", "table5", "figure2")
 def command(what, protocol, runs, datasets, models, jobs, quick, out, offline):
     """Run the paper's experiments and print our numbers beside its own.
 
-    Needs the IDA sets, and LFW for table6, figure4 and figure5: set RADIUSMARGIN_DATA to their folder. "all" is the
+    Needs the IDA sets, and LFW for table6 and figures 3 to 5: set RADIUSMARGIN_DATA to their folder. "all" is the
     tables and the figure of the IDA sets. The cells go to OUT/cells.jsonl as they are
     finished: stop it at any time, and the next call goes on from there. FILE.toml is a specification of your
     own.
     """
-    if what in FACE_NAMES:
-        if protocol == "paper" or runs or datasets:
-            raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper, --runs or --datasets")
-        return 1 if reproduce_faces(what, models, jobs, quick, out, offline) else 0
-    if offline:
+    if what in FACE_NAMES and (protocol == "paper" or runs or datasets):
+        raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper, --runs or --datasets")
+    if offline and what not in FACE_NAMES:
         raise click.UsageError(f"--offline goes with {', '.join(FACE_NAMES)} only")
     names = PAPER if what == "all" else (what,)
     options = {"runs": runs, "datasets": datasets, "models": models}
-    failed = [_one(name, protocol, options, jobs, quick, out) for name in names]
+    failed = [_one(name, protocol, options, jobs, quick, out, offline) for name in names]
     return 1 if any(failed) else 0
 
 
-def _one(name, protocol, options, jobs, quick, out) -> int:
+def _one(name, protocol, options, jobs, quick, out, offline) -> int:
     from ..experiments import load_spec, outputs, workflow
     from ..experiments.catalogue import resolve_models
 
     spec = load_spec(name, quick=quick)
     options = {**options, "datasets": _known_sets(options["datasets"], spec)}
-    if spec.protocol != "timing" and not spec.components:
+    faces = spec.protocol == "pairs"
+    if spec.protocol != "timing" and not spec.components and not faces:
         options["protocol"] = protocol
     spec = spec.with_options(**options)
     resolve_models(spec.models)  # a wrong name is told before the data are read
-    tasks = workflow.load_tasks(spec)
     if out.exists() and not out.is_dir():
         raise click.UsageError(f"--out must be a folder, and {out} is a file")
+    spec, tasks = load_faces(spec, offline) if faces else (spec, workflow.load_tasks(spec))
     with progress_bar(spec.name) as progress:
         outcome = workflow.run_experiment(
             spec, tasks, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress
         )
     written = outputs.write_all(outcome, out)  # first of all, for a terminal may go away
+    written += write_faces(outcome, out) if faces else []
     terminal = console()
     show_table(outputs.main_table(outcome), terminal)
     for path in written:

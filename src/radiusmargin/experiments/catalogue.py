@@ -12,6 +12,7 @@ from ..models.competitor import ConicClassifier
 from ..models.grids import Powers
 from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
+from ..pairs import LDML
 from ..selection import FSVMCV
 
 __all__ = [
@@ -34,18 +35,27 @@ SELF_TUNING = (
     ),
 )  # fmt: skip
 
+#: Models of pairs: they see the signed differences of two images, and nothing else makes sense to them.
+OF_PAIRS = (
+    ModelEntry(
+        key="ldml", name="LDML", estimator=LDML, grid=None, kernel_grid=None,
+        reference="M. Guillaumin, J. Verbeek, C. Schmid, Is that you? Metric learning approaches for face "
+        "identification, ICCV 2009",
+    ),
+)  # fmt: skip
+
 #: Models that are there to show what the units of the features do: nothing standardises for them.
 RAW = ("svm-raw",)
 
 
 @cache
 def _entries() -> dict:
-    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING)}
+    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING, *OF_PAIRS)}
 
 
 def get_model(name) -> ModelEntry:
-    """The entry of a key or a name, self-tuning estimators included."""
-    for entry in SELF_TUNING:
+    """The entry of a key or a name, self-tuning estimators and models of pairs included."""
+    for entry in (*SELF_TUNING, *OF_PAIRS):
         if str(name).lower() in (entry.key, entry.name.lower()):
             return entry
     return registered_model(name)
@@ -61,7 +71,7 @@ def resolve_models(names) -> list[str]:
     keys = []
     for name in names:
         if name == "all":
-            keys += list(_entries())
+            keys += [key for key in _entries() if not is_of_pairs(key)]
         elif name == "paper":
             keys += [entry.key for entry in _entries().values() if entry.in_paper]
         else:
@@ -110,7 +120,18 @@ def make_estimator(cell, **params):
 
 def is_scale_free(cell) -> bool:
     """Whether nothing is standardised: linear F-SVM does not notice units, and some are to show their effect."""
-    return cell.model in RAW or (cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV))
+    if cell.model in RAW or is_of_pairs(cell.model):
+        return True
+    return cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV)
+
+
+def is_of_pairs(key: str) -> bool:
+    """Whether the model takes differences of pairs only.
+
+    >>> is_of_pairs("ldml"), is_of_pairs("svm")
+    (True, False)
+    """
+    return any(entry.key == key for entry in OF_PAIRS)
 
 
 def is_conic(key: str) -> bool:

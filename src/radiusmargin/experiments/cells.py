@@ -12,6 +12,7 @@ from sklearn.metrics import balanced_accuracy_score
 from threadpoolctl import threadpool_limits
 
 from ..datasets import TaskData
+from .face_cells import verified
 from .plan import Cell
 from .portrait import portrait
 from .provenance import provenance
@@ -114,7 +115,7 @@ def _timing(cell, task) -> dict:
     }
 
 
-_PROTOCOLS = {"honest": _honest, "paper": _paper, "timing": _timing}
+_PROTOCOLS = {"honest": _honest, "paper": _paper, "timing": _timing, "pairs": verified}
 
 
 def _fit(cell, chosen: Chosen, X, y):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import results
+from .faces import make_figure, roc_table
 from .tables import Table, to_csv, to_html, to_latex, to_markdown, write_text
 from .workflow import Outcome, data_notes, protocol_notes
 
@@ -20,6 +21,8 @@ def main_table(outcome: Outcome) -> Table:
         table = results.dimension_table(outcome.records, spec)
     elif spec.quantity == "seconds":
         table = results.seconds_table(outcome.summary, spec)
+    elif spec.quantity == "roc":
+        table = roc_table(outcome)
     else:
         table = results.accuracy_table(outcome.summary, spec)
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
@@ -63,7 +66,8 @@ def to_csv_text(outcome: Outcome) -> str:
 def write_all(outcome: Outcome, folder) -> list[Path]:
     """Markdown, LaTeX, CSV and HTML of an experiment; returns the paths."""
     folder = Path(folder)
-    name = f"{outcome.spec.name}-{outcome.spec.protocol}" if outcome.spec.protocol != "timing" else outcome.spec.name
+    named = outcome.spec.protocol in ("honest", "paper")
+    name = f"{outcome.spec.name}-{outcome.spec.protocol}" if named else outcome.spec.name
     table = main_table(outcome)
     texts = {
         "md": to_markdown(table),
@@ -80,7 +84,7 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
 
     spec, summary, table = outcome.spec, outcome.summary, main_table(outcome)
     shown = replace(table, notes=results.legend(summary, spec))
-    if not (spec.paper_table or spec.components):
+    if not (spec.paper_table or spec.components or spec.quantity == "roc"):
         shown = results.model_table(shown, summary)
     sections = _sections(outcome, summary, to_html(shown))
     done = len(outcome.records) - outcome.n_failed
@@ -113,6 +117,9 @@ def _sections(outcome, summary, table_html):
     from ..report import Section
 
     spec = outcome.spec
+    if spec.protocol == "pairs":
+        figure, table = make_figure(outcome), Section("Accuracy", table=table_html)
+        return [table] if figure is None else [Section(spec.title, figure=figure), table]
     if spec.components:
         figure = plots.plot_dimensions(outcome.records, summary.names)
         return [Section("Accuracy and dimension", figure=figure), Section("Table", table=table_html)]

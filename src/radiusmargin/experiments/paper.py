@@ -8,9 +8,9 @@ from importlib import resources
 
 from .catalogue import paper_column
 
-__all__ = ["PAPER_ROWS", "paper_value"]
+__all__ = ["PAPER_ROWS", "other_systems", "paper_value"]
 
-#: The IDA sets by the names of the paper's rows. Its accuracies fit these binary sets, not the UCI sets of
+#: The IDA sets, and recipes for LFW, by the names of the paper's rows. Its accuracies fit these binary sets, not the UCI sets of
 #: its Table 1.
 PAPER_ROWS = {
     "ida/breast-cancer": "breast_cancer",
@@ -24,12 +24,23 @@ PAPER_ROWS = {
     "ida/thyroid": "thyroid",
     "ida/twonorm": "twonorm",
     "ida/waveform": "waveform",
+    "lfw/attribute": "attribute",
+    "lfw/combined": "combined",
 }
 
 
 @cache
 def _tables() -> dict:
     return json.loads(resources.files(__package__).joinpath("paper_tables.json").read_text(encoding="utf-8"))
+
+
+def other_systems() -> dict[str, float]:
+    """What the paper quotes of other systems on LFW.
+
+    >>> other_systems()["Nowak"]
+    73.93
+    """
+    return _tables()["table6_other_systems"]
 
 
 def paper_value(table: str, dataset: str, model: str) -> float | None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from ..datasets import DataError, TaskData
-from .catalogue import grid_of, is_conic, resolve_models
+from ..models.grids import Powers
+from ..pairs import PairTask
+from .catalogue import grid_of, is_conic, is_of_pairs, resolve_models
 from .seeds import seed_for
 from .spec import Spec
 
@@ -19,6 +21,9 @@ __all__ = ["Cell", "data_fingerprint", "make_plan"]
 
 #: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
 HARNESS_VERSION = 3
+
+#: Thousands of pairs want smaller C than the registry's, and whitened features still smaller ones: 2^-17 to 2^-2.
+PAIR_C = Powers(centre=-9, spacing=3, reach=8)
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,10 @@ def _plain(value):
     return repr(value)
 
 
-def data_fingerprint(task: TaskData) -> str:
+def data_fingerprint(task: TaskData | PairTask) -> str:
     """SHA-256 of features, labels and official splits: a cell is tied to the data and not to their name."""
+    if isinstance(task, PairTask):
+        return task.fingerprint
     digest = hashlib.sha256()
     X = task.X.tocsr() if sparse.issparse(task.X) else np.ascontiguousarray(task.X)
     parts = (X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
@@ -94,6 +101,9 @@ def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:
         raise DataError("there is no data set to run on")
     prints = {name: data_fingerprint(task) for name, task in tasks.items()}
     models = resolve_models(spec.models)
+    own = [key for key in models if is_of_pairs(key)]
+    if own and spec.protocol != "pairs":
+        raise DataError(f"{', '.join(own)}: a model of pairs, for the face experiments only")
     n_runs = spec.runs * spec.folds if spec.protocol == "honest" and spec.splits == "folds" else spec.runs
     return [
         _cell(spec, name, prints[name], run, model, fixed)
@@ -111,8 +121,12 @@ def _fixed_axis(spec):
 def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
     # Along an axis that is fixed, all models share the baseline's grid: else those that tune the axis would
     # try less.
-    grid = grid_of(spec.baseline if fixed else model, spec.kernel, spec.budget)
+    spec = replace(spec, **spec.conic) if is_conic(model) else spec
+    C = PAIR_C if spec.protocol == "pairs" else None
+    grid = grid_of(spec.baseline if fixed else model, spec.kernel, spec.budget, C=C)
     grid = {key: values for key, values in grid.items() if key not in fixed}
+    if spec.protocol == "pairs" and spec.max_components and is_conic(model):
+        fixed = {**fixed, "pair_components": spec.max_components}
     if spec.kernel == "rbf" and spec.max_components and is_conic(model) and "n_components" not in {**grid, **fixed}:
         fixed = {**fixed, "n_components": spec.max_components}
     return Cell(

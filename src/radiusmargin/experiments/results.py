@@ -124,7 +124,7 @@ def _p(value) -> str:
 def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
     """What the entries of the table mean."""
     if spec.components:
-        return ("Accuracy in % ± standard error over the splits, by the number of kernel components.",)
+        return ("Accuracy in % ± standard error over the splits, by the number of components.",)
     if spec.quantity == "seconds":
         return (
             "Seconds of one fit, median over runs, one thread, one at a time. In brackets: the "
@@ -139,6 +139,11 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
             "Bengio's correction is "
             f"applied. ▲ and ▼: significantly better or worse than {base} at {100 * ALPHA:.0f} % "
             "(corrected paired t-test)."
+        )
+    elif spec.protocol == "pairs":
+        notes.append(
+            "Accuracy in % ± standard error over the folds, as it is reported on LFW. ▲ and ▼: significantly better or worse "
+            f"than {base} at {100 * ALPHA:.0f} % (paired t-test with Nadeau and Bengio's correction)."
         )
     else:
         notes.append(

@@ -103,9 +103,11 @@ class Summary:
     def _entry(self, dataset, model, group, groups) -> Entry:
         good = [record for record in group if record["status"] == "ok"]
         values = _by_run(good)
-        ratio = _test_ratio(good) if self.protocol == "honest" else 0.0
+        ratio = _test_ratio(good) if self.protocol in ("honest", "pairs") else 0.0
         numbers = list(values.values())
-        error = resampled_standard_error(numbers, ratio) if numbers else float("nan")
+        # Of pairs it is the plain one, which everybody reports on LFW; the test is corrected.
+        of_folds = 0.0 if self.protocol == "pairs" else ratio
+        error = resampled_standard_error(numbers, of_folds) if numbers else float("nan")
         base = _by_run([r for r in groups.get((dataset, self.baseline), []) if r["status"] == "ok"])
         shared = sorted(values.keys() & base.keys())
         versus = None

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..datasets import DataError, TaskData, load
 from .catalogue import SELF_TUNING, is_conic, model_name, resolve_models
+from .faces import load_pair_tasks
 from .plan import make_plan
 from .run import execute
 from .spec import Spec
@@ -43,6 +44,8 @@ class Outcome:
 
 def load_tasks(spec: Spec) -> dict[str, TaskData]:
     """The data sets of a specification, cut to size and dense."""
+    if spec.protocol == "pairs":
+        return load_pair_tasks(spec.datasets)
     return {name: prepared(load(name), spec) for name in spec.datasets}
 
 
@@ -117,12 +120,23 @@ def protocol_notes(spec: Spec) -> list[str]:
             f" of the same folds is reported, over {spec.runs} runs with folds drawn anew. Not nested, "
             "hence optimistic."
         ]
+    elif spec.protocol == "pairs":
+        notes = [
+            "Protocol pairs: nested. One fold is tested at a time. Projections, metrics and models are learned from the other "
+            f"folds; hyper-parameters by {spec.inner_folds} parts of these, each fold, and so each person, kept whole, with "
+            "projections and metrics learned anew in every part."
+        ]
     else:
         notes = [
             f"Protocol timing: one fit on {spec.folds - 1}/{spec.folds} of the set, one cell at a time, one thread; the"
             f" hyper-parameters are chosen on a sample of at most {spec.timing_rows} of those rows, outside the clock."
         ]
     notes.append(f"{grid} on the same inner folds." if spec.protocol != "paper" else f"{grid} on the same folds.")
+    limits = {**vars(spec), **spec.conic}
+    if spec.protocol == "pairs" and limits["max_components"]:
+        conic = [model_name(key) for key in resolve_models(spec.models) if is_conic(key)]
+        notes += [f"{', '.join(conic)}: at most {limits['max_components']} principal components of the pair features and "
+                  f"{limits['budget']} configurations, for time."] * bool(conic)  # fmt: skip
     if spec.kernel == "rbf" and spec.max_components:
         conic = [model_name(key) for key in resolve_models(spec.models) if is_conic(key)]
         notes += [f"{', '.join(conic)}: the first {spec.max_components} kernel components only, for time."] * bool(
