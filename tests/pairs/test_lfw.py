@@ -11,6 +11,7 @@ from radiusmargin.pairs import (
     Face,
     LbpFeatures,
     SiftFeatures,
+    detect_landmarks,
     face_table,
     find_lfw,
     images,
@@ -120,6 +121,19 @@ def test_without_opencv_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cv2", None)
     with pytest.raises(MissingDependencyError, match=r"radiusmargin\[faces\]"):
         face_table([], SiftFeatures())
+
+
+def test_without_dlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "dlib", None)
+    with pytest.raises(MissingDependencyError, match=r"radiusmargin\[landmarks\]"):
+        detect_landmarks([])
+
+
+def test_dlib_finds_no_face_in_noise_and_says_so(home):
+    pytest.importorskip("dlib", reason="needs radiusmargin[landmarks]")
+    points, detected = detect_landmarks(sorted((home / "lfw_home/lfw_funneled").rglob("*.jpg"))[:2])
+    assert points.shape == (2, 68, 2)
+    assert not detected.any()
 
 
 def test_attributes_in_every_format_are_the_same(pairs_file, tmp_path):

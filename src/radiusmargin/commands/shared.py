@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -63,12 +64,16 @@ def check_writable(*paths) -> None:
 
 @contextmanager
 def progress_bar(title):
-    """A bar that counts cells; hand what it yields to ``run_experiment(progress=...)``."""
+    """A bar that counts cells, or where nobody sees one, lines; hand what it yields to ``run_experiment(progress=...)``."""
+    screen = Console(stderr=True)
+    if not screen.is_terminal:
+        yield lambda total: _lines(title, total, screen)
+        return
     columns = (
         TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), TextColumn("[dim]{task.fields[last]}"),
     )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=screen, transient=True) as bar:
 
         def begin(total):
             job = bar.add_task(title, total=total, last="")
@@ -81,6 +86,22 @@ def progress_bar(title):
             return step
 
         yield begin
+
+
+def _lines(title, total, screen, patience=60.0):
+    """A step that prints a line when a minute has passed since the last, and at the end."""
+    began = last = time.monotonic()
+    done = 0
+
+    def step(record):
+        nonlocal last, done
+        done += 1
+        now = time.monotonic()
+        if now - last >= patience or (done == total and now - began >= patience):
+            last = now
+            screen.print(f"{title}: {done} of {total} after {now - began:.0f} s", markup=False, highlight=False)
+
+    return step
 
 
 def show_table(table, out: Console, max_notes: int | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from .attributes import load_attributes
 from .cache import cache_folder
+from .detection import detect_landmarks
 from .features import FeatureTable, PairFeatures, as_table
 from .images import face_table
 from .landmarks import Face, load_landmarks
@@ -36,6 +37,7 @@ __all__ = [
     "cache_folder",
     "choose_threshold",
     "cross_verify",
+    "detect_landmarks",
     "equal_error_rate",
     "face_table",
     "find_lfw",
