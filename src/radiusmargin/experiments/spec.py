@@ -106,6 +106,9 @@ class Spec:
         ):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise SpecError(f"{name} must be an integer of at least {least}, got {value!r}")
+        other = sorted(set(self.conic) - {item.name for item in fields(self)})
+        if other:
+            raise SpecError(f"conic: unknown field {', '.join(other)}")
         if not self.models:
             raise SpecError("models must name at least one model")
 

@@ -76,7 +76,9 @@ class ImageProjection(TransformerMixin, BaseEstimator):
                              ensure_min_samples=2 if reset else 1)  # fmt: skip
 
     def _centred(self, X):
-        return np.nan_to_num(X - self.mean_, nan=0.0)
+        centred = X - self.mean_
+        np.copyto(centred, 0, where=np.isnan(centred))
+        return centred
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
