@@ -41,7 +41,7 @@ def accuracy_table(summary: Summary, spec: Spec) -> Table:
     data = [_accuracy_record(summary, spec, d, m) for d in summary.datasets for m in summary.models]
     rule = len(rows)
     rows += _summary_rows(summary)
-    if spec.paper_table:
+    if spec.paper_table and summary.protocol != "pairs":
         rows.append(_paper_mean_row(summary, spec))
     return Table(spec.title or spec.name, header, rows, legend(summary, spec), data, rule)
 
@@ -93,7 +93,7 @@ def _number(value):
 
 def _summary_rows(summary):
     """Mean accuracy, mean rank, wins and Wilcoxon's p against the baseline; only with several sets."""
-    if len(summary.datasets) < 2:
+    if not summary.has_several_sets:
         return []
     rows = [[TableCell(name)] for name in ("mean", "mean rank", "wins / ties / losses", "Wilcoxon p")]
     best = min(summary.ranks.values(), default=None)
@@ -158,7 +158,7 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
         )
     if spec.paper_table:
         notes.append("In brackets: the paper's number; ours minus the paper's.")
-    if len(summary.datasets) > 1:
+    if summary.has_several_sets:
         notes.append(f"Wins/ties/losses and Wilcoxon's signed-rank test over data sets are against {base}.")
     return (*notes, *_friedman_note(summary))
 
@@ -268,7 +268,7 @@ def findings(summary: Summary) -> list[str]:
     """What the numbers say, in a few plain sentences."""
     said = []
     base = summary.names[summary.baseline]
-    if summary.ranks and len(summary.datasets) > 1:
+    if summary.ranks and summary.has_several_sets:
         best = min(summary.ranks, key=summary.ranks.get)
         said.append(
             f"Best mean rank over {len(summary.datasets)} data sets: {summary.names[best]} ({summary.ranks[best]:.2f})."

@@ -116,6 +116,11 @@ class Summary:
         errors = tuple(record["error"] for record in group if record["status"] != "ok")
         return Entry(dataset, model, values, tuple(good), error, versus, errors)
 
+    @property
+    def has_several_sets(self) -> bool:
+        """Whether there is something to test over: recipes for the same pairs are not sets of their own."""
+        return len(self.datasets) > 1 and self.protocol != "pairs"
+
     def entry(self, dataset, model) -> Entry:
         return self._entries[dataset, model]
 
@@ -144,7 +149,7 @@ class Summary:
     @cached_property
     def friedman(self) -> FriedmanResult | None:
         """Friedman's test over the data sets; None for fewer than two sets or three models."""
-        if len(self.datasets) < 2 or len(self.complete_models) < 3:
+        if not self.has_several_sets or len(self.complete_models) < 3:
             return None
         return friedman(self.scores.round(4))
 

@@ -196,7 +196,7 @@ def load_lfw(data_home=None, *, view=2, tables=TABLES, cache=None, progress=None
         points, told = _landmarks(pairs_file.parent, lfw.file_names)
         for name in sorted({"sift", "lbp"} & set(tables)):
             made[name] = face_table(files, FEATURES[name], points, cache=cache, progress=progress)
-            messages[name] = f"{name.upper()} of images in {folder.name} ({told})"
+            messages[name] = f"{name.upper()} of the images in the folder {folder.name}; {told}"
     return LFW(lfw, tuple(folder / name for name in lfw.file_names), made, messages)
 
 
