@@ -392,6 +392,7 @@ def test_table6_and_figure3_run_on_a_folder_of_lfw(home, tmp_path, monkeypatch):
     assert "nine points from landmarks.npz" in text
     assert main(["reproduce", "figure3", *options]) == 0
     assert (tmp_path / "figure3.png").stat().st_size > 1000
+    assert "| same person, surest | Person_" in (tmp_path / "figure3.md").read_text()
 
 
 @pytest.mark.parametrize(

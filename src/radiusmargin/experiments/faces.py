@@ -11,7 +11,15 @@ from ..pairs import RECIPES, PairTask, RocCurve, find_lfw, lfw_tasks, offline_pa
 from .paper import other_systems
 from .tables import Table, TableCell
 
-__all__ = ["load_pair_tasks", "published_curves", "roc_curves", "roc_table", "systems_table", "write_figure"]
+__all__ = [
+    "examples_table",
+    "load_pair_tasks",
+    "published_curves",
+    "roc_curves",
+    "roc_table",
+    "systems_table",
+    "write_figure",
+]
 
 LOW_FPR = 0.1
 #: The deposited curves, by the names of the systems; the paper prints an accuracy for the first four.
@@ -93,6 +101,18 @@ def roc_table(outcome) -> Table:
     rows = [[TableCell(r["name"]), *(TableCell(f"{100 * v:.2f}") for v in list(r.values())[1:])] for r in data]
     header = ("method", "area (%)", "equal error rate (%)", f"TPR at {100 * LOW_FPR:g} % FPR (%)")
     return Table(outcome.spec.title, header, rows, (), data)
+
+
+def examples_table(outcome) -> Table:
+    """The pairs of Figure 3 by the names of their images."""
+    data = [
+        {"pairs": name, "first": a.stem, "second": b.stem, "score": round(score, 2)}
+        for name, pairs in _examples(outcome).items()
+        for a, b, score in pairs
+    ]
+    rows = [[TableCell(str(value)) for value in row.values()] for row in data]
+    notes = ('Scores are positive for "same", in units of their root mean square in the fold.',)
+    return Table(outcome.spec.title, ("pairs", "first image", "second image", "score"), rows, notes, data)
 
 
 def systems_table(folder) -> Table:

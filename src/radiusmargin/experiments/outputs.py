@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import results
-from .faces import make_figure, roc_table
+from .faces import examples_table, make_figure, roc_table
 from .tables import Table, to_csv, to_html, to_latex, to_markdown, write_text
 from .workflow import Outcome, data_notes, protocol_notes
 
@@ -23,6 +23,8 @@ def main_table(outcome: Outcome) -> Table:
         table = results.seconds_table(outcome.summary, spec)
     elif spec.quantity == "roc":
         table = roc_table(outcome)
+    elif spec.quantity == "examples":
+        table = examples_table(outcome)
     else:
         table = results.accuracy_table(outcome.summary, spec)
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
@@ -84,7 +86,7 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
 
     spec, summary, table = outcome.spec, outcome.summary, main_table(outcome)
     shown = replace(table, notes=results.legend(summary, spec))
-    if not (spec.paper_table or spec.components or spec.quantity == "roc"):
+    if not (spec.paper_table or spec.components or spec.quantity in ("roc", "examples")):
         shown = results.model_table(shown, summary)
     sections = _sections(outcome, summary, to_html(shown))
     done = len(outcome.records) - outcome.n_failed
