@@ -69,12 +69,12 @@ class View:
         return replace(self, X=reduce.transform(self.X), unseen=reduce.transform(self.unseen))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def nested_views(task, run, inner_folds, signed=False, n_components=None) -> tuple[View, list[View], float]:
     """The view of a fold, those of the parts of its training folds, and the seconds that all of them took.
 
     Each part has projections and metrics of its own: with some that had seen the pairs held out, these would look more alike
-    than new ones. The last call is kept, for the models of a fold come one after the other.
+    than new ones. The last calls are kept, for the models of a fold come one after the other.
 
     Parameters
     ----------

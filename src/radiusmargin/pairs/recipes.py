@@ -64,6 +64,7 @@ RECIPES = {
     "combined-metric": Recipe((SIFT_METRIC, ATTRIBUTE_METRIC)),
     "lbp-metric": Recipe((SIFT_METRIC, LBP_METRIC, ATTRIBUTE_METRIC)),
     "mirrored-metric": Recipe((SIFT_METRIC, LBP_METRIC, ATTRIBUTE_METRIC), mirrored=True),
+    "mirrored-both": Recipe((SIFT_METRIC, LBP_METRIC, ATTRIBUTES), mirrored=True),
     "images-metric": Recipe((SIFT_METRIC, LBP_METRIC), mirrored=True),
 }
 
