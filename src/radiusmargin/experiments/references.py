@@ -25,6 +25,10 @@ class Choices:
 
     own: dict
 
+    def without(self, names) -> Choices:
+        """The grid where these parameters are not to be chosen."""
+        return Choices({name: values for name, values in self.own.items() if name not in names})
+
     def within(self, budget: int) -> dict:
         """The values of every parameter, the longest axes cut first.
 
