@@ -28,19 +28,22 @@ class Arrays {
   public:
     template <class T = Array>
     T get(nb::handle owner, const char* name) {
-        T array;
-        if (!nb::try_cast(owner.attr(name), array))
-            throw nb::value_error((std::string(name) + " must be a numeric array").c_str());
-        held_.push_back(nb::cast(array, nb::rv_policy::reference));
-        return array;
+        return hold<T>(owner.attr(name), name);
     }
     template <class T = Array>
     decltype(T().data()) maybe(nb::handle owner, const char* name) {
         return owner.is_none() || owner.attr(name).is_none() ? nullptr : get<T>(owner, name).data();
     }
+    template <class T>
+    T hold(nb::handle value, const char* name) {
+        T array;
+        if (!nb::try_cast(value, array)) throw nb::value_error((std::string(name) + " must be a numeric array").c_str());
+        held_.push_back(nb::ndarray<>(array.handle()));
+        return array;
+    }
 
   private:
-    std::vector<nb::object> held_;
+    std::vector<nb::ndarray<>> held_;
 };
 
 Source source_of(nb::handle rows, Arrays& arrays) {
@@ -69,7 +72,7 @@ Batch batch_of(nb::handle batch, Arrays& arrays) {
               Cs.data(), static_cast<Index>(Cs.shape(0)), quadratics_of(batch.attr("regularizers"), arrays), {},
               cells.data(), static_cast<Index>(cells.shape(0)), nb::cast<bool>(batch.attr("intercept"))};
     for (nb::handle subset : batch.attr("subsets")) {
-        const auto rows = nb::cast<Integers>(subset);  // the batch keeps its arrays, which have this type
+        const auto rows = arrays.hold<Integers>(subset, "subsets");
         out.subsets.push_back({rows.data(), static_cast<Index>(rows.shape(0))});
     }
     return out;

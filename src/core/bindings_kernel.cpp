@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <chrono>
@@ -112,8 +111,8 @@ bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> st
     const Index n = self.rows.n();
     if (Index(y.shape(0)) != n || Index(weights.shape(0)) != n || Index(alpha.shape(1)) != n || Index(f.shape(1)) != n)
         throw nb::value_error("labels, weights and outputs must have one number for each row");
-    const PairOptions how{nb::cast<double>(options[0]), nb::cast<Index>(options[1]), nb::cast<bool>(options[2]), nb::cast<bool>(options[3]),
-                          poll_python(callback)};
+    const PairOptions how{nb::cast<double>(options[0]), nb::cast<Index>(options[1]), nb::cast<bool>(options[2]),
+                          nb::cast<bool>(options[3]), poll_python(callback)};
     nb::gil_scoped_release release;
     Pairs pairs(self.rows, y.data(), weights.data(), how);
     if (start) pairs.begin_at(start->data());
@@ -133,7 +132,8 @@ void dense_values(nb::tuple kernel, Matrix X, Matrix Y, Output out) {
     const KernelParameters p = parameters(kernel);
     const Index m = X.shape(0), k = Y.shape(0);
     nb::gil_scoped_release release;
-    kernel_values(p, X.data(), m, PackedRows<double>(Y.data(), nullptr, k, Y.shape(1)), row_pointers(out.data(), m, k).data());
+    const PackedRows<double> columns(Y.data(), nullptr, k, Y.shape(1));
+    kernel_values(p, X.data(), m, columns, row_pointers(out.data(), m, k).data());
 }
 
 void sparse_values(nb::tuple kernel, nb::tuple X, nb::tuple Y, Output out) {
@@ -144,14 +144,16 @@ void sparse_values(nb::tuple kernel, nb::tuple X, nb::tuple Y, Output out) {
     std::vector<Index> I(rows.n);
     std::iota(I.begin(), I.end(), Index(0));
     nb::gil_scoped_release release;
-    kernel_values(p, rows, I.data(), rows.n, columns, nullptr, columns.n, row_pointers(out.data(), rows.n, columns.n).data());
+    const auto pointers = row_pointers(out.data(), rows.n, columns.n);
+    kernel_values(p, rows, I.data(), rows.n, columns, nullptr, columns.n, pointers.data());
 }
 
 }  // namespace
 
 void bind_kernel(nb::module_& m) {
-    nb::class_<Rows>(m, "KernelRows").def("solve", &solve, nb::arg("y"), nb::arg("weights"), nb::arg("Cs"), nb::arg("start").none(),
-                                          nb::arg("options"), nb::arg("callback").none(), nb::arg("alpha"), nb::arg("f"), nb::arg("numbers"));
+    nb::class_<Rows>(m, "KernelRows")
+        .def("solve", &solve, nb::arg("y"), nb::arg("weights"), nb::arg("Cs"), nb::arg("start").none(), nb::arg("options"),
+             nb::arg("callback").none(), nb::arg("alpha"), nb::arg("f"), nb::arg("numbers"));
     m.def("dense_kernel_rows", &dense_rows, nb::rv_policy::take_ownership);
     m.def("sparse_kernel_rows", &sparse_rows, nb::rv_policy::take_ownership);
     m.def("given_kernel_rows", &given_rows, nb::rv_policy::take_ownership);

@@ -12,7 +12,7 @@ namespace rm {
 
 // What a form of rows can do beyond products with vectors; see rows/contract.hpp.
 struct Abilities {
-    bool gram, row_gram, copy;
+    bool gram, row_gram, copy, sparse;
 };
 
 }  // namespace rm
@@ -49,15 +49,15 @@ constexpr int kSiftingRounds = 12;
 // Newton's method in coordinates of the rows, after pairs of them. With fewer rows than features it is the smaller problem in
 // every respect (a third of the time at as many). Of the time in features it takes a half at twice as many rows, as much at
 // three times, and twice as much at five times (100 features; at C = 0.01 a third, a half and as much). Up to five times
-// where pairs alone will do: along a path all Cs share the inner products. A dense regulariser makes these dear. G takes
-// 128 MiB at kRowSpaceRows; the cube of the band is then too much.
+// where pairs alone will do: along a path all Cs share the inner products. A dense regulariser makes these dear, and
+// sparse rows Newton's matrix cheap. G takes 128 MiB at kRowSpaceRows; the cube of the band is then too much.
 constexpr Index kRowSpaceRows = 4096;
 constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
 constexpr int kSweeps = 10;     // over pairs: a problem that takes more (a large C) may take hundreds
 inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer, double tol) {
     if (!rows.row_gram) return false;
     if (!rows.gram || d > n) return true;
-    if (dense_regularizer || n > kRowSpaceRows) return false;
+    if (rows.sparse || dense_regularizer || n > kRowSpaceRows) return false;
     return n <= (tol >= kNear ? 5 : 3) * d;
 }
 

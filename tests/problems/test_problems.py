@@ -123,3 +123,18 @@ def test_a_row_number_out_of_range_is_named(place):
 def test_a_cell_out_of_range_is_named(cell):
     with pytest.raises(ValueError, match="cells must hold numbers"):
         replace(BATCH, cells=np.array([cell]))
+
+
+def test_arrays_of_other_types_and_layouts_are_taken_as_they_mean():
+    subsets = (np.arange(20), np.arange(10, 30))
+    expected = solve(replace(BATCH, subsets=subsets, cells=None))
+    batch = Batch(
+        Dense(np.asfortranarray(X)), np.asfortranarray(LABELS.astype(int)), np.ones(30, dtype=np.float32),
+        np.array([0.1, 1.0]), subsets=tuple(s.astype(np.int32) for s in subsets),
+    )  # fmt: skip
+    np.testing.assert_allclose(solve(batch).coef, expected.coef, rtol=1e-10)
+
+
+def test_what_is_no_array_is_named():
+    with pytest.raises(ValueError, match="subsets must be a numeric array"):
+        solve(replace(BATCH, subsets=("a",), cells=None))

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from radiusmargin.problems import balanced
+from radiusmargin.problems import Result, balanced
 from radiusmargin.solvers.conic import ConicProgram, ConicSolverError, best_of
 from radiusmargin.solvers.far_pairs import extreme_pairs, far_pairs
 from radiusmargin.solvers.margin import best_intercept, prepare
-from radiusmargin.problems import Result
 
 
 def hinge(margins, c):

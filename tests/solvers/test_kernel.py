@@ -1,5 +1,7 @@
 """The kernel machine: the problem of SVC, a certificate that holds, rows that are shared, and its invariances."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -240,6 +242,16 @@ def test_one_class_has_most_of_the_weight_and_nothing_separates():
     result = kernel_svm(X, y, 1.0, kernel=KERNELS["rbf"], tol=1e-6)
     assert result.objective == pytest.approx(10.0)  # the five others lose 2 each
     assert result.intercept == pytest.approx(1.0)
+
+
+def test_values_beyond_single_precision_end_with_an_honest_gap():
+    X = 100.0 * np.random.default_rng(0).standard_normal((3, 80))
+    k = KernelFunction("poly", gamma=0.5, degree=7, coef0=1.0)
+    y = np.array([1.0, -1.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = kernel_svm(X, y, 100.0, kernel=k)
+    assert result.converged == (result.gap <= 1e-4)
 
 
 def test_rows_of_zeros_have_no_direction():

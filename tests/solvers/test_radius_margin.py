@@ -261,3 +261,14 @@ def _by_matrix_newton(problem):
     state = initial_state(problem)
     solve_matrix_newton(problem, state)
     return state.result()
+
+
+@pytest.mark.parametrize("max_iter", [1, 5, 20])
+@pytest.mark.parametrize("penalty", [None, Penalised(0.5)])
+@pytest.mark.parametrize("K", [1, 3])
+def test_no_more_steps_than_allowed(K, penalty, max_iter):
+    """Those of the start, of the rounds and of the matrix method together; what is reached is certified all the same."""
+    result = solve_exact(make_problem(K, C=10.0, eta=0.01, penalty=penalty, tol=1e-12, max_iter=max_iter))
+    assert result.n_iter <= max_iter
+    assert result.dual_objective <= result.objective * (1 + 1e-12)
+    assert result.converged == (result.gap <= 1e-12)

@@ -119,7 +119,8 @@ RM_INLINE void tile(const Parameters<T>& p, const T* rows, const T* packed, Inde
 }
 
 template <int R, KernelKind kind, class T>
-RM_INLINE void strip(const Parameters<T>& p, const T* rows, const PackedRows<T>& columns, Index first, Index last, T* const* out) {
+RM_INLINE void strip(const Parameters<T>& p, const T* rows, const PackedRows<T>& columns, Index first, Index last,
+                     T* const* out) {
     constexpr Index kColumns = PackedRows<T>::kColumns;
     T values[R][kColumns];
     for (Index t = first; t < last; ++t) {
@@ -164,7 +165,8 @@ T size_of_row(const KernelParameters& kernel, const SparseView& X, Index i) {
 }
 
 template <KernelKind kind, class T>
-RM_INLINE void sparse_column(const Parameters<T>& p, const SparseView& Y, Index j, const T* side, const T* sizes, T own, T* values) {
+RM_INLINE void sparse_column(const Parameters<T>& p, const SparseView& Y, Index j, const T* side, const T* sizes, T own,
+                             T* values) {
     T sums[kSparseRows] = {};
     for (auto q = Y.indptr[j]; q < Y.indptr[j + 1]; ++q) {
         const T y = T(Y.values[q]);
@@ -217,10 +219,12 @@ RM_INLINE void choose(const KernelParameters& kernel, const Arguments&... argume
     }
 }
 
-RM_CLONES void single(const KernelParameters& kernel, const float* rows, Index m, const PackedRows<float>& columns, float* const* out) {
+RM_CLONES void single(const KernelParameters& kernel, const float* rows, Index m, const PackedRows<float>& columns,
+                      float* const* out) {
     choose(kernel, rows, m, columns, out);
 }
-RM_CLONES void twofold(const KernelParameters& kernel, const double* rows, Index m, const PackedRows<double>& columns, double* const* out) {
+RM_CLONES void twofold(const KernelParameters& kernel, const double* rows, Index m, const PackedRows<double>& columns,
+                       double* const* out) {
     choose(kernel, rows, m, columns, out);
 }
 RM_CLONES void single(const KernelParameters& kernel, const SparseView& X, const Index* I, Index m, const SparseView& Y,
@@ -248,11 +252,13 @@ template class PackedRows<float>;
 template class PackedRows<double>;
 
 template <>
-void kernel_values(const KernelParameters& kernel, const float* rows, Index m, const PackedRows<float>& columns, float* const* out) {
+void kernel_values(const KernelParameters& kernel, const float* rows, Index m, const PackedRows<float>& columns,
+                   float* const* out) {
     single(kernel, rows, m, columns, out);
 }
 template <>
-void kernel_values(const KernelParameters& kernel, const double* rows, Index m, const PackedRows<double>& columns, double* const* out) {
+void kernel_values(const KernelParameters& kernel, const double* rows, Index m, const PackedRows<double>& columns,
+                   double* const* out) {
     twofold(kernel, rows, m, columns, out);
 }
 template <>

@@ -49,8 +49,7 @@ struct SparseView {
     Index n, d;
 };
 
-// Rows I of X (m of them) against rows J of Y (all if J is null, k of them); `norms` are the squared lengths of the rows
-// of Y, or the sums of their absolute values for the Laplacian kernel.
+// Rows I of X (m of them) against rows J of Y (k of them; the first k if J is null).
 template <class T>
 void kernel_values(const KernelParameters& kernel, const SparseView& X, const Index* I, Index m, const SparseView& Y,
                    const Index* J, Index k, T* const* out);

@@ -13,7 +13,8 @@ namespace rm {
 class FreeRows {
   public:
     FreeRows(Vector K, Vector f, Vector down, Vector up, bool intercept)
-        : m_(Index(f.size())), K_(std::move(K)), f_(std::move(f)), down_(std::move(down)), up_(std::move(up)), intercept_(intercept) {}
+        : m_(Index(f.size())), K_(std::move(K)), f_(std::move(f)), down_(std::move(down)), up_(std::move(up)),
+          intercept_(intercept) {}
 
     Vector step() const {
         const Vector direction = newton_direction();
@@ -59,7 +60,8 @@ class FreeRows {
     Vector projected(const Vector& x, double t) const {
         double low = 0, high = 0;
         if (intercept_)
-            for (Index i = 0; i < m_; ++i) low = std::min(low, -t * x[i] - down_[i]), high = std::max(high, -t * x[i] + up_[i]);
+            for (Index i = 0; i < m_; ++i)
+                low = std::min(low, -t * x[i] - down_[i]), high = std::max(high, -t * x[i] + up_[i]);
         Vector out(m_);
         auto sum_at = [&](double shift) {
             double sum = 0;

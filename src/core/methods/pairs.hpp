@@ -38,13 +38,17 @@ struct PairSolution {
 struct Corridor {
     double highest, lowest;
     double width() const { return highest - lowest; }
-    double middle() const { return std::isfinite(width()) ? 0.5 * (highest + lowest) : std::isfinite(highest) ? highest : std::isfinite(lowest) ? lowest : 0.0; }
+    double middle() const {
+        if (std::isfinite(width())) return 0.5 * (highest + lowest);
+        return std::isfinite(highest) ? highest : std::isfinite(lowest) ? lowest : 0.0;
+    }
 };
 
 class Pairs {
   public:
     Pairs(KernelRows& rows, const double* y, const double* weights, const PairOptions& options)
-        : rows_(rows), n_(rows.n()), y_(y), weights_(weights), options_(options), alpha_(n_, 0.0), c_(n_, 0.0), f_(y, y + n_) {
+        : rows_(rows), n_(rows.n()), y_(y), weights_(weights), options_(options), alpha_(n_, 0.0), c_(n_, 0.0),
+          f_(y, y + n_) {
         for (Index i = 0; i < n_; ++i)
             if (y[i] != 0.0 && weights[i] > 0.0) home_.push_back(i);
         taking_part_ = home_;
@@ -67,20 +71,23 @@ class Pairs {
         PairSolution found;
         double target = 0.9 * options_.tol;
         work_on(home_);
+        bool stuck = false;
         for (int certificates = 0;;) {
             const Corridor corridor = local_corridor();
             const double gap = local_gap(corridor);
             poll(found.n_pairs, gap);
             const bool late = found.n_pairs / n_ >= options_.max_sweeps;
-            if (gap > target && !is_exhausted(corridor, gap) && !late) {
+            if (gap > target && !is_exhausted(corridor, gap) && !stuck && !late) {
                 shrink(corridor);
                 const Index most = std::clamp<Index>(Index(set_.size()) / 8, 64, 500);
                 const Index moved = options_.intercept ? move_pairs(most) : move_singles(most);
                 found.n_pairs += moved, since_newton_ += moved, since_better_ += moved;
+                stuck = moved == 0;
                 move_free_rows();
                 continue;
             }
             const bool at_home = set_.size() == home_.size();
+            stuck = false;
             leave();
             if (at_home && !options_.strict) return found.intercept = intercept_of(corridor), estimate(gap, found), found;
             if (at_home && (certify(found) || late || ++certificates == kMostCertificates)) return found;
@@ -141,7 +148,7 @@ class Pairs {
         }
     }
 
-    // --- the working set ------------------------------------------------------------------------------------------------
+    // --- the working set -------------------------------------------------------------------------------------
 
     // These rows work from now on: with f in single precision, from the intercept of now.
     void work_on(const std::vector<Index>& rows) {
@@ -231,9 +238,9 @@ class Pairs {
             if (worst > 0.0f && j != k && !rows_.has(set_[j])) order.emplace_back(-worst, set_[j]);
         }
         const Index count = std::min<Index>(rows_.source().together() - 1, Index(order.size()));
-        std::nth_element(order.begin(), order.begin() + count, order.end());
+        std::partial_sort(order.begin(), order.begin() + count, order.end());
         std::vector<Index> together{set_[k]};
-        for (Index r = 0; r < count; ++r) together.push_back(order[r].second);
+        for (Index r = 0; r < count && order[r].first < 0.5f * order[0].first; ++r) together.push_back(order[r].second);
         rows_.fetch(together.data(), Index(together.size()));
     }
 
@@ -253,7 +260,7 @@ class Pairs {
         return corridor.width() <= rounding || since_better_ > kPatience * Index(set_.size());
     }
 
-    // --- pairs ----------------------------------------------------------------------------------------------------------
+    // --- pairs -----------------------------------------------------------------------------------------------
 
     void move(Index k, double t) {
         const Index i = set_[k];
@@ -306,29 +313,48 @@ class Pairs {
         return most;
     }
 
-    // Where pairs have had the time of a factorisation, Newton's step for those between their bounds.
+    // Where pairs have had the time of a factorisation, Newton's steps for those between their bounds: several, since each
+    // may bring rows to a bound, and on a kernel of low rank all but a few must get there.
     void move_free_rows() {
-        constexpr Index kMost = 2000, kPatience = 5;
+        constexpr Index kMost = 2000, kPatience = 5, kRepeats = 60;
+        constexpr double kWork = 1e8;
         const Index q = Index(set_.size());
-        std::vector<Index> places, rows;
-        for (Index k = 0; k < q; ++k)
-            if (up_[k] == 0.0f && down_[k] > 0.0f) places.push_back(k), rows.push_back(set_[k]);
-        const Index m = Index(rows.size());
-        if (m < 2 || m > kMost || since_newton_ < kPatience * q + m * m * m / (4 * q)) return;
-        since_newton_ = 0;
+        double work = 0;
+        for (Index repeat = 0; repeat < kRepeats && work < kWork; ++repeat) {
+            std::vector<Index> places;
+            for (Index k = 0; k < q; ++k)
+                if (up_[k] == 0.0f && down_[k] > 0.0f) places.push_back(k);
+            const Index m = Index(places.size());
+            if (m < 2 || m > kMost || (repeat == 0 && since_newton_ < kPatience * q + m * m * m / (4 * q))) break;
+            since_newton_ = 0, work += double(m) * double(m) * double(m);
+            if (!newton_step(places)) break;
+        }
+    }
+
+    // Whether it brought a row to its bound.
+    bool newton_step(const std::vector<Index>& places) {
+        const Index q = Index(set_.size()), m = Index(places.size());
+        std::vector<Index> rows(m);
         Vector K(m * m), f(m), down(m), up(m);
+        for (Index r = 0; r < m; ++r) {
+            rows[r] = set_[places[r]];
+            f[r] = local_f_[places[r]], down[r] = room_down(rows[r]), up[r] = room_up(rows[r]);
+        }
         rows_.source().block(rows.data(), m, rows.data(), m, K.data());
-        for (Index r = 0; r < m; ++r) f[r] = local_f_[places[r]], down[r] = room_down(rows[r]), up[r] = room_up(rows[r]);
+        poll(-1, NAN);
         const Vector step = FreeRows(std::move(K), std::move(f), std::move(down), std::move(up), options_.intercept).step();
+        bool arrived = false;
         for (Index r = 0; r < Index(step.size()); ++r) {
             keep_block_within_budget();
             move(places[r], step[r]);
             subtract_row(q, float(step[r]), local_row(places[r]), local_f_.data());
+            arrived = arrived || !(up_[places[r]] == 0.0f && down_[places[r]] > 0.0f);
         }
         top_ = first_of_pair(q, local_f_.data(), local_f_.data(), 0.0f, 0.0f, up_.data(), local_f_.data(), scores_.data());
+        return arrived;
     }
 
-    // --- how far from the optimum ---------------------------------------------------------------------------------------
+    // --- how far from the optimum ----------------------------------------------------------------------------
 
     // Without an intercept the corridor is between what there is above zero and below.
     Corridor empty_corridor() const { return options_.intercept ? Corridor{-HUGE_VAL, HUGE_VAL} : Corridor{0.0, 0.0}; }
@@ -349,7 +375,8 @@ class Pairs {
     // P - D is a sum over rows, to which those that are not in the working set add nothing that is known of.
     double local_gap(const Corridor& v) {
         const double b = options_.intercept ? v.middle() : 0.0;
-        const PairSums sums = pair_sums(Index(set_.size()), local_f_.data(), local_y_.data(), local_c_.data(), local_alpha_.data(), b, origin_);
+        const PairSums sums = pair_sums(Index(set_.size()), local_f_.data(), local_y_.data(), local_c_.data(),
+                                        local_alpha_.data(), b, origin_);
         if (set_.size() == home_.size()) primal_ = 0.5 * sums.square + sums.loss;
         return sums.gap / std::max(primal_, 1e-300);
     }

@@ -11,6 +11,7 @@
 //               gram_rows, width, padded_size    the same for few features, see Columns             (CanPadGram)
 //               row_gram(B, poll)                A B^{-1} A' without the intercept                  (CanRowGram)
 //               copy_row(i, out)                 y_i (x_i - mean)                                   (CanCopy)
+//               kSparse                          a mark: products cost what is stored
 //               with_rows(J, poll, f)            f of the rows J, in their fastest form             (CanPick)
 //
 // Centring is free (it moves the intercept only) and keeps features with large means well conditioned.
@@ -45,6 +46,7 @@ template <class A> using PadGram = decltype(std::declval<const A&>().padded_size
 template <class A> using RowGram =
     decltype(std::declval<const A&>().row_gram(std::declval<const Regularizer&>(), std::declval<const Poll&>()));
 template <class A> using Copy = decltype(std::declval<const A&>().copy_row(Index{}, (double*)nullptr));
+template <class A> using Sparse = decltype(A::kSparse);
 struct Anything {
     template <class T> void operator()(const T&) const {}
 };
@@ -66,7 +68,8 @@ template <class A> constexpr bool IsRows =
     contract::Has<contract::Transposed, A>::value && contract::Has<contract::Norm, A>::value &&
     contract::Has<contract::DualNorm, A>::value;
 
-template <class A> constexpr Abilities abilities{CanGram<A>, CanRowGram<A>, CanCopy<A>};
+template <class A> constexpr Abilities abilities{CanGram<A>, CanRowGram<A>, CanCopy<A>,
+                                                     contract::Has<contract::Sparse, A>::value};
 
 // What rows with features have in common: their coefficients are those of features.
 struct Features {

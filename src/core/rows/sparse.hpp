@@ -32,6 +32,7 @@ struct SparseArray : FeatureSource {
 // Compressed sparse rows with sorted indices, centred implicitly: the matrix is never filled.
 class SparseRows : public Features {
   public:
+    static constexpr bool kSparse = true;
     SparseRows(const SparseArray& X, const double* y, const double* mean, bool intercept)
         : values_(X.values), indices_(X.indices), indptr_(X.indptr), n_(X.n), d_(X.d), D_(X.d + intercept), y_(y),
           mean_(mean) {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 from functools import cache
+from inspect import signature
 
 from ..datasets import UnknownNameError
 from ..models import FSVM
@@ -14,7 +15,7 @@ from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
 from ..pairs import LDML
 from ..selection import FSVMCV
-from .neighbours import NEIGHBOURS, NeighboursCV
+from .neighbours import NEIGHBOURS
 from .references import REFERENCES
 
 __all__ = [
@@ -184,8 +185,8 @@ def is_conic(key: str) -> bool:
 
 
 def is_self_tuning(cell) -> bool:
-    """Whether the model's `fit` is its search."""
-    return issubclass(get_model(cell.model).estimator, (FSVMCV, NeighboursCV))
+    """Whether the model's `fit` is its search: it takes folds."""
+    return "cv" in signature(get_model(cell.model).estimator).parameters
 
 
 def is_batched(cell) -> bool:

@@ -84,8 +84,9 @@ def _self_tuned(cell, X, y, folds) -> Chosen:
     if cell.kernel == "rbf":
         grid = grid_of("svm", "rbf")
         grids = {"kernel": "rbf", "Cs": grid["C"], "gamma": grid["gamma"], "scatter": "total"}
-    scoring = METRICS[cell.metric].scoring
-    model = pipeline(cell, cv=folds, n_jobs=1, random_state=cell.seed, scoring=scoring, **grids).fit(X, y)
+    if cell.metric != "accuracy":  # their default
+        grids["scoring"] = METRICS[cell.metric].scoring
+    model = pipeline(cell, cv=folds, n_jobs=1, random_state=cell.seed, **grids).fit(X, y)
     search = final_estimator(model)
     return Chosen(
         dict(search.best_params_),

@@ -98,7 +98,7 @@ def _divided_differences(s, tau):
 def solve_matrix_newton(problem, state):
     """Improve `state` until its certified gap is at most `problem.tol`."""
     if state.certify() > problem.tol or problem.norm.eta == 0.0:
-        _MatrixNewton(problem, state).run(problem.max_iter)
+        _MatrixNewton(problem, state).run(problem.max_iter - state.n_iter)
 
 
 @dataclass
@@ -142,7 +142,7 @@ class _MatrixNewton:
                 enough = RESIDUAL_SHARE * max(point.complementarity, 0.05 * tol * point.objective)
                 if inner > 0 and point.residual <= enough:
                     break
-                if max_steps == 0 or not self._step(point):
+                if max_steps <= 0 or not self._step(point):
                     self._finish(point)
                     return
                 max_steps -= 1

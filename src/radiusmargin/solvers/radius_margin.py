@@ -138,7 +138,7 @@ class State:
     def take(self, columns, batch):
         self.W[:, columns], self.b[columns] = batch.coef[:, 0].T, batch.intercept[:, 0]
         self.alpha[columns] = batch.alpha[:, 0]
-        self.n_iter += int(batch.n_iter.sum())
+        self.n_iter += int(batch.n_iter.max())  # columns go side by side
 
     def certify(self, objective=None, **entry):
         """Offer the current multipliers to the dual, note both objectives, and return the relative gap.
