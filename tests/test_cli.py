@@ -248,3 +248,15 @@ def test_importing_the_package_loads_none_of_this():
     )
     code = f"import sys, radiusmargin; print([m for m in sys.modules if m.startswith({ours})])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_where_nobody_sees_a_bar_lines_tell_the_progress(capsys, monkeypatch):
+    from radiusmargin.commands import shared
+
+    clock = iter([0.0, 1.0, 60.0, 61.0])
+    monkeypatch.setattr(shared.time, "monotonic", lambda: next(clock))
+    with shared.progress_bar("cells") as begin:
+        step = begin(3)
+        for _ in range(3):
+            step({"cell": {"dataset": "a", "model": "b"}, "status": "ok"})
+    assert capsys.readouterr().err.splitlines() == ["cells: 2 of 3, about 30 s left"]

@@ -203,3 +203,8 @@ def test_the_grid_of_a_cell_is_laid_out_for_the_budget():
     assert all({2.0**-3, 1.0, 2.0**3} <= set(cell.grid["C"]) for cell in plan if cell.model != "svm")
     _, _, plan = toy_plan(models=("svm", "rmm", "fsvm-tempered"), budget=1)
     assert all(cell.grid["C"] == [2.0**-3, 1.0, 2.0**3] for cell in plan)
+
+
+def test_other_settings_for_conic_models_must_be_fields():
+    with pytest.raises(DataError, match="conic: unknown field bugdet"):
+        Spec("toy", conic={"bugdet": 3})

@@ -4,11 +4,26 @@ import itertools
 
 import numpy as np
 import pytest
-from lfw_folder import N_FOLDS, SIZE, pairs_lines, write_attributes, write_images
+from lfw_folder import N_FOLDS, SIZE, pairs_lines, write_attributes, write_images, write_landmarks
 
 from radiusmargin.datasets import DataError, MissingDependencyError
-from radiusmargin.pairs import SiftFeatures, find_lfw, load_attributes, load_lfw, read_pairs, sift, sift_table
+from radiusmargin.pairs import (
+    Face,
+    LbpFeatures,
+    SiftFeatures,
+    detect_landmarks,
+    face_table,
+    find_lfw,
+    images,
+    lfw_tasks,
+    load_attributes,
+    load_landmarks,
+    load_lfw,
+    read_pairs,
+)
 from radiusmargin.pairs.cache import cached_array, content_key
+from radiusmargin.pairs.landmarks import OF_68, SHAPE, similarity
+from radiusmargin.pairs.lbp import patterns
 
 
 @pytest.fixture
@@ -29,6 +44,7 @@ def home(tmp_path_factory):
     lfw = read_pairs(folder / "pairs.txt")
     write_images(folder / "lfw_funneled", lfw.images)
     write_attributes(folder / "lfw_attributes.txt", lfw.images, skip=lfw.images[:1])
+    write_landmarks(folder / "landmarks.npz", lfw.file_names)
     return home
 
 
@@ -88,7 +104,7 @@ def test_missing_data_are_told_with_what_to_do(tmp_path, monkeypatch):
         find_lfw(tmp_path)
     (tmp_path / "lfw_funneled").mkdir()
     with pytest.raises(DataError, match=r"attributes of LFW were not found(.|\n)*lfw_attributes.txt(.|\n)*imagenum"):
-        load_lfw(tmp_path, kinds=["attribute"])
+        load_lfw(tmp_path, tables=["attribute"])
     monkeypatch.setenv("RADIUSMARGIN_DATA", str(tmp_path))
     assert find_lfw()[1] == tmp_path / "lfw_funneled"
 
@@ -97,14 +113,27 @@ def test_missing_images_are_counted(tmp_path):
     pytest.importorskip("cv2", reason="SIFT needs OpenCV")
     (tmp_path / "pairs.txt").write_text("\n".join(pairs_lines()))
     (tmp_path / "lfw").mkdir()
-    with pytest.raises(DataError, match=r"\d+ of \d+ images that pairs.txt names are missing, the first is .*0001.jpg"):
-        load_lfw(tmp_path, kinds=["sift"])
+    with pytest.raises(DataError, match=r"\d+ of \d+ images that the pairs name are missing, the first is .*0001.jpg"):
+        load_lfw(tmp_path, tables=["sift"])
 
 
 def test_without_opencv_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cv2", None)
     with pytest.raises(MissingDependencyError, match=r"radiusmargin\[faces\]"):
-        sift_table([])
+        face_table([], SiftFeatures())
+
+
+def test_without_dlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "dlib", None)
+    with pytest.raises(MissingDependencyError, match=r"radiusmargin\[landmarks\]"):
+        detect_landmarks([])
+
+
+def test_dlib_finds_no_face_in_noise_and_says_so(home):
+    pytest.importorskip("dlib", reason="needs radiusmargin[landmarks]")
+    points, detected = detect_landmarks(sorted((home / "lfw_home/lfw_funneled").rglob("*.jpg"))[:2])
+    assert points.shape == (2, 68, 2)
+    assert not detected.any()
 
 
 def test_attributes_in_every_format_are_the_same(pairs_file, tmp_path):
@@ -150,34 +179,132 @@ def test_attributes_that_make_no_sense_are_refused(pairs_file, tmp_path):
 
 
 def test_sift_tells_people_apart_and_is_normalised(home, tmp_path):
-    task = load_lfw(home, kinds=["sift", "combined"], cache=tmp_path)
-    rows = task.tables["sift"]
-    assert rows.shape[1] == SiftFeatures().n_features == 9 * 3 * 128
+    lfw = load_lfw(home, tables=["sift"], cache=tmp_path)
+    rows, pairs = lfw.tables["sift"], lfw.pairs.pairs
+    assert rows.shape[1:] == (2, SiftFeatures().n_features) == (2, 9 * 3 * 128)
     np.testing.assert_allclose(np.linalg.norm(rows.reshape(-1, 128), axis=1), 1, rtol=1e-5)
-    distance = np.linalg.norm(rows[task.pairs[:, 0]] - rows[task.pairs[:, 1]], axis=1)
-    assert distance[task.y == 1].max() < distance[task.y == 0].min()
-    assert task.blocks["combined"] == (rows.shape[1], 5)
-    assert np.isnan(task.tables["combined"]).any(axis=1).sum() == 1
+    distance = np.linalg.norm(rows[pairs[:, 0], 0] - rows[pairs[:, 1], 0], axis=1)
+    assert distance[lfw.pairs.y == 1].max() < distance[lfw.pairs.y == 0].min()
+    assert "found in 71 of 72 images" in lfw.messages["sift"]
+
+
+def a_face(home):
+    return Face(images.read_grey(next((home / "lfw_home/lfw_funneled").rglob("*.jpg"))), np.array(SHAPE))
 
 
 def test_power_one_is_opencvs_descriptor(home):
     cv2 = pytest.importorskip("cv2")
-    image = sift.read_grey(next((home / "lfw_home/lfw_funneled").rglob("*.jpg")))
+    face = a_face(home)
     settings = SiftFeatures(points=((125, 125),), scales=(24.0,), crop=(0, 0, 250, 250), power=1.0)
-    _, wanted = cv2.SIFT_create().compute(image, [cv2.KeyPoint(125.0, 125.0, 4.0, 0.0, 0.0, 0)])
-    np.testing.assert_allclose(settings.extract(image), (wanted / np.linalg.norm(wanted)).ravel(), rtol=1e-5)
-    root = SiftFeatures(points=((125, 125),), scales=(24.0,), crop=(0, 0, 250, 250)).extract(image)
+    _, wanted = cv2.SIFT_create().compute(face.image, [cv2.KeyPoint(125.0, 125.0, 4.0, 0.0, 0.0, 0)])
+    np.testing.assert_allclose(settings.extract(face), (wanted / np.linalg.norm(wanted)).ravel(), rtol=1e-5)
+    root = SiftFeatures(points=((125, 125),), scales=(24.0,), crop=(0, 0, 250, 250)).extract(face)
     np.testing.assert_allclose(root**2, (wanted / wanted.sum()).ravel(), atol=1e-6)
 
 
+def test_descriptors_are_taken_at_the_points_of_the_face(home):
+    face = a_face(home)
+    moved = Face(face.image, face.points + np.array([3, 4]))
+    wanted = SiftFeatures(points=tuple(map(tuple, face.points + np.array([3, 4])))).extract(face)
+    np.testing.assert_array_equal(SiftFeatures().extract(moved), wanted)
+    assert not np.allclose(SiftFeatures().extract(face), wanted)
+    outside = Face(face.image, np.full((9, 2), 240.0))  # moved to the edge of the crop
+    assert np.isfinite(SiftFeatures().extract(outside)).all()
+
+
 def test_nothing_outside_the_crop_is_seen(home):
-    image = sift.read_grey(next((home / "lfw_home/lfw_funneled").rglob("*.jpg")))
-    other = image.copy()
-    other[:50], other[:, :50], other[200:], other[:, 200:] = 0, 255, 0, 255
-    np.testing.assert_array_equal(SiftFeatures().extract(image), SiftFeatures().extract(other))
+    face = a_face(home)
+    image = face.image.copy()
+    image[:50], image[:, :50], image[200:], image[:, 200:] = 0, 255, 0, 255
+    np.testing.assert_array_equal(SiftFeatures().extract(face), SiftFeatures().extract(Face(image, face.points)))
 
 
-def test_features_are_computed_once_and_anew_when_an_image_or_a_setting_changes(home, tmp_path):
+def test_alignment_undoes_a_similarity(home):
+    cv2 = pytest.importorskip("cv2")
+    face = a_face(home)
+    turn = np.array([[0.9, -0.3, 30.0], [0.3, 0.9, -20.0]])
+    image = cv2.warpAffine(face.image, turn, (250, 250), borderMode=cv2.BORDER_REPLICATE)
+    back = Face(image, face.points @ turn[:, :2].T + turn[:, 2]).aligned()
+    np.testing.assert_allclose(back.points, SHAPE, atol=1e-9)
+    assert np.abs(back.image.astype(float) - face.image)[90:170, 90:160].mean() < 6  # interpolated twice
+    np.testing.assert_array_equal(face.aligned().image, face.image)
+
+
+def test_the_similarity_is_that_of_least_squares():
+    generator = np.random.default_rng(0)
+    points, wanted = generator.normal(size=(9, 2)), generator.normal(size=(9, 2))
+    turn = similarity(points, wanted)
+    rows = np.vstack([[[x, -y, 1, 0], [y, x, 0, 1]] for x, y in points])
+    a, b, u, v = np.linalg.lstsq(rows, wanted.ravel(), rcond=None)[0]
+    np.testing.assert_allclose(turn, [[a, -b, u], [b, a, v]], atol=1e-12)
+
+
+def test_a_mirror_image_twice_is_the_image_and_left_is_right(home):
+    face = Face(a_face(home).image, np.array(SHAPE) + np.arange(18).reshape(9, 2))
+    twice = face.mirrored().mirrored()
+    np.testing.assert_array_equal(twice.image, face.image)
+    np.testing.assert_allclose(twice.points, face.points)
+    np.testing.assert_allclose(Face(face.image, np.array(SHAPE)).mirrored().points, SHAPE)  # which is symmetric
+    x, y = face.points[0].astype(int)
+    mirrored = face.mirrored()
+    u, v = mirrored.points[3].astype(int)
+    assert face.image[y, x] == mirrored.image[v, u]
+
+
+def test_landmarks_are_found_by_name_and_reduced_to_nine(tmp_path):
+    points = np.random.default_rng(0).integers(0, 250, (3, 68, 2))
+    np.savez(tmp_path / "a.npz", files=["a.jpg", "b.jpg", "c.jpg"], points=points, detected=[True, False, True])
+    nine, told = load_landmarks(tmp_path / "a.npz", ["c.jpg", "b.jpg"])
+    np.testing.assert_array_equal(nine, points[[2, 1]][:, list(OF_68)])
+    assert "found in 1 of 2 images" in told
+    np.savez(tmp_path / "b.npz", files=["b.jpg", "c.jpg"], points=nine[::-1])
+    np.testing.assert_array_equal(load_landmarks(tmp_path / "b.npz", ["c.jpg", "b.jpg"])[0], nine)
+    with pytest.raises(DataError, match=r"lacks 1 of 1 images, the first is d\.jpg"):
+        load_landmarks(tmp_path / "a.npz", ["d.jpg"])
+    np.savez(tmp_path / "c.npz", points=points)
+    with pytest.raises(DataError, match=r"holds points \(3, 68, 2\); expected files"):
+        load_landmarks(tmp_path / "c.npz", [])
+    with pytest.raises(DataError, match="no such file"):
+        load_landmarks(tmp_path / "d.npz", [])
+
+
+def test_binary_patterns_are_what_the_definition_says():
+    image = np.random.default_rng(0).integers(0, 256, (30, 30)).astype(np.uint8)
+    codes = patterns(image, (5, 5, 25, 25), 1.0)
+    for bit, (dx, dy) in {0: (1, 0), 2: (0, -1), 4: (-1, 0), 6: (0, 1)}.items():  # those that lie on pixels
+        wanted = image[5 + dy : 25 + dy, 5 + dx : 25 + dx] >= image[5:25, 5:25]
+        np.testing.assert_array_equal((codes >> bit) & 1, wanted)
+    corner = image[4:24, 6:26].astype(float)  # up and to the right
+    r = np.sqrt(0.5)
+    value = r * (r * corner + (1 - r) * image[4:24, 5:25]) + (1 - r) * (
+        r * image[5:25, 6:26] + (1 - r) * image[5:25, 5:25]
+    )
+    clear = np.abs(value - image[5:25, 5:25]) > 0.01
+    np.testing.assert_array_equal(((codes >> 1) & 1)[clear], (value >= image[5:25, 5:25])[clear])
+
+
+def test_histograms_of_patterns_are_shares_of_their_cells():
+    face = Face(np.random.default_rng(0).integers(0, 256, (250, 250)).astype(np.uint8), np.array(SHAPE))
+    rows = LbpFeatures().extract(face).reshape(100, 59)
+    np.testing.assert_allclose((rows**2).sum(axis=1), 1, rtol=1e-5)
+    flat = LbpFeatures().extract(Face(np.full((250, 250), 7, np.uint8), face.points)).reshape(100, 59)
+    assert (flat.max(axis=1) == 1).all()  # all neighbours are as bright: one uniform pattern
+    np.testing.assert_array_equal(flat.argmax(axis=1), flat.argmax(axis=1)[0])
+    with pytest.raises(ValueError, match="whole cells of 10 pixels"):
+        LbpFeatures(crop=(0, 0, 15, 20))
+
+
+def test_a_row_depends_on_its_image_alone(home, tmp_path):
+    """So that alignment and features of training images cannot know of others."""
+    files = sorted((home / "lfw_home/lfw_funneled").rglob("*.jpg"))[:4]
+    points = np.array(SHAPE) + np.random.default_rng(0).normal(size=(4, 9, 2))
+    for features in (SiftFeatures(), LbpFeatures()):
+        whole = face_table(files, features, points, cache=tmp_path)
+        np.testing.assert_array_equal(face_table(files[:1], features, points[:1], cache=tmp_path), whole[:1])
+        np.testing.assert_array_equal(face_table(files[::-1], features, points[::-1], cache=tmp_path), whole[::-1])
+
+
+def test_features_are_computed_once_and_anew_when_an_image_a_point_or_a_setting_changes(home, tmp_path):
     files = sorted((home / "lfw_home/lfw_funneled").rglob("*.jpg"))[:3]
     computed = []
 
@@ -185,21 +312,25 @@ def test_features_are_computed_once_and_anew_when_an_image_or_a_setting_changes(
         computed.append(total)
         return lambda path: computed.append(path)
 
-    first = sift_table(files, cache=tmp_path, progress=progress)
+    def table(files, features=None, points=None):
+        return face_table(files, features or SiftFeatures(), points, cache=tmp_path, progress=progress)
+
+    first = table(files)
     assert computed == [3, *files]
-    np.testing.assert_array_equal(sift_table(files, cache=tmp_path, progress=progress), first)
+    np.testing.assert_array_equal(table(files), first)
     assert len(computed) == 4
-    sift_table(files, SiftFeatures(power=1.0), cache=tmp_path, progress=progress)
-    sift_table(files[::-1], cache=tmp_path, progress=progress)
-    assert computed.count(3) == 3
+    table(files, SiftFeatures(power=1.0))
+    table(files[::-1])
+    table(files, points=np.array(SHAPE) + 1)
+    assert computed.count(3) == 4
     copies = [tmp_path / f"{i}.jpg" for i in range(3)]
     for path, copy in zip(files, copies, strict=True):
         copy.write_bytes(path.read_bytes())
-    np.testing.assert_array_equal(sift_table(copies, cache=tmp_path, progress=progress), first)  # names do not count
-    assert computed.count(3) == 3
-    copies[0].write_bytes(files[1].read_bytes())
-    assert not np.array_equal(sift_table(copies, cache=tmp_path, progress=progress), first)
+    np.testing.assert_array_equal(table(copies), first)  # names do not count
     assert computed.count(3) == 4
+    copies[0].write_bytes(files[1].read_bytes())
+    assert not np.array_equal(table(copies), first)
+    assert computed.count(3) == 5
 
 
 def test_a_cache_file_is_whole_or_not_there(tmp_path):
@@ -220,18 +351,48 @@ def test_a_cache_file_is_whole_or_not_there(tmp_path):
     np.testing.assert_array_equal(np.load(file), np.arange(3))
 
 
-def test_table6_runs_on_a_folder_of_lfw(home, tmp_path):
-    pytest.importorskip("matplotlib", reason="figures need Matplotlib")
-    from radiusmargin.experiments import faces
-    from radiusmargin.experiments.face_tables import face_table
+def test_recipes_put_tables_side_by_side(home, tmp_path):
+    tasks = lfw_tasks(["combined", "mirrored-metric"], home, cache=tmp_path)
+    plain, mirrored = tasks["lfw/combined"], tasks["lfw/mirrored-metric"]
+    assert plain.table.shape == (72, 1, 3456 + 5)
+    assert mirrored.table.shape == (72, 2, 3456 + 5900 + 5)
+    np.testing.assert_array_equal(mirrored.table[:, 0, :3456], plain.table[:, 0, :3456])
+    np.testing.assert_array_equal(mirrored.table[:, 0, -5:], mirrored.table[:, 1, -5:])  # attributes know no mirror
+    assert np.isnan(plain.table).any(axis=(1, 2)).sum() == 1
+    assert plain.features.blocks == (3456, 5)
+    assert plain.fingerprint != mirrored.fingerprint
 
-    task = faces.load_faces(home, cache=tmp_path)
-    sizes = {"attribute": (5,), "combined": (4, 8)}  # fewer than the 36 training images
-    spec = faces.FACES["table6"].with_options(models=("svm", "fsvm"), dimensions=sizes, budget=4)
-    table = face_table(faces.run_faces(spec, task, jobs=1))
-    assert [row[0].text for row in table.rows[:2]] == ["SVM-attribute", "F-SVM-attribute"]
-    assert [row[2].text for row in table.rows[:4]] == ["80.12", "82.58", "81.90", "83.25"]
-    assert all(row["accuracy"] > 60 for row in table.data if not row["quoted"])
+
+def test_view_1_trains_on_one_file_and_tests_on_the_other(home, tmp_path):
+    folder = tmp_path / "lfw_home"
+    folder.mkdir()
+    for name, size in (("pairsDevTrain.txt", 6), ("pairsDevTest.txt", 3)):
+        (folder / name).write_text("\n".join(pairs_lines(1, size)).replace("1\t", "", 1))
+    (folder / "pairs.txt").write_text("\n".join(pairs_lines()))
+    (folder / "lfw").mkdir()
+    write_attributes(folder / "attributes.txt", read_pairs(folder / "pairs.txt").images)
+    task = lfw_tasks(["attribute"], tmp_path, view=1)["view1/attribute"]
+    assert np.bincount(task.folds).tolist() == [4, 4, 4, 6]
+    ((train, test),) = task.splits
+    assert (len(train), len(test)) == (12, 6)
+    assert [task.y[task.folds == fold].sum() for fold in range(4)] == [2, 2, 2, 3]
+
+
+def test_table6_and_figure3_run_on_a_folder_of_lfw(home, tmp_path, monkeypatch):
+    for name in ("click", "rich", "matplotlib"):
+        pytest.importorskip(name, reason="the command line needs radiusmargin[experiments]")
+    from radiusmargin.cli import main
+
+    monkeypatch.setenv("RADIUSMARGIN_DATA", str(home))
+    monkeypatch.setenv("RADIUSMARGIN_CACHE", str(tmp_path / "cache"))
+    options = ["--quick", "--models", "svm", "--jobs", "1", "--out", str(tmp_path)]
+    assert main(["reproduce", "table6", *options]) == 0
+    text = (tmp_path / "table6.md").read_text()
+    assert "(80.12;" in text
+    assert "nine points from landmarks.npz" in text
+    assert main(["reproduce", "figure3", *options]) == 0
+    assert (tmp_path / "figure3.png").stat().st_size > 1000
+    assert "| same person, surest | Person_" in (tmp_path / "figure3.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -252,10 +413,10 @@ def test_bad_settings_are_named(settings, message):
 def test_bad_images_are_named(tmp_path):
     cv2 = pytest.importorskip("cv2", reason="SIFT needs OpenCV")
     with pytest.raises(DataError, match=r"a\.jpg: No such file"):
-        sift.read_grey(tmp_path / "a.jpg")
+        images.read_grey(tmp_path / "a.jpg")
     (tmp_path / "b.jpg").write_bytes(b"no image")
     with pytest.raises(DataError, match=r"b\.jpg is not an image"):
-        sift.read_grey(tmp_path / "b.jpg")
+        images.read_grey(tmp_path / "b.jpg")
     (tmp_path / "c.jpg").write_bytes(cv2.imencode(".jpg", np.zeros((10, 20), np.uint8))[1].tobytes())
     with pytest.raises(DataError, match=r"c\.jpg has 20 x 10 pixels"):
-        sift.read_grey(tmp_path / "c.jpg")
+        images.read_grey(tmp_path / "c.jpg")

@@ -1,46 +1,40 @@
-"""The face experiments of ``radiusmargin reproduce``: table6, figure4 and figure5."""
+"""What is different about the face experiments of ``radiusmargin reproduce``: their data, and files of their own."""
 
 from __future__ import annotations
 
-import click
+from .shared import progress_bar
 
-from .shared import console, default_jobs, progress_bar, show_table
+__all__ = ["FACE_NAMES", "load_faces", "write_faces"]
 
-__all__ = ["FACE_NAMES", "reproduce_faces"]
-
-FACE_NAMES = ("table6", "figure4", "figure5")
-#: What ``--quick`` leaves of a specification.
-QUICK = {"budget": 4, "models": ("svm", "fsvm")}
-QUICK_DIMENSIONS = {
-    "table6": {"attribute": (73,), "combined": (100,)},
-    "figure5": {"attribute": (73,), "combined": (100,)},
-}
+FACE_NAMES = ("table6", "table6-best", "figure3", "figure4", "figure5", "view1")
+OFFLINE = ("offline/pairs",)
 
 
-def reproduce_faces(name, models, jobs, quick, out, offline) -> int:
-    """Run one of the experiments, write its files to a folder, and return the number of failed cells."""
-    from ..experiments.catalogue import resolve_models
-    from ..experiments.face_tables import main_table, write_faces
-    from ..experiments.faces import FACES, load_faces, run_faces
+def load_faces(spec, offline):
+    """The specification and tasks of a call: LFW, or pairs that need no download."""
+    from dataclasses import replace
 
-    spec = FACES[name]
-    if quick:
-        smaller = {**spec.dimensions, **QUICK_DIMENSIONS.get(name, {})}
-        spec = spec.with_options(**QUICK, dimensions=smaller)
-    spec = spec.with_options(models=models)
-    resolve_models(spec.models)  # a wrong name is told before the data are read
-    if out.exists() and not out.is_dir():
-        raise click.UsageError(f"--out must be a folder, and {out} is a file")
-    with progress_bar("SIFT features") as begin:
-        task = load_faces(offline=offline, progress=lambda total: _step_of(begin(total)))
-    with progress_bar(name) as progress:
-        outcome = run_faces(spec, task, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress)
-    written = write_faces(outcome, out)
-    terminal = console()
-    show_table(main_table(outcome), terminal)
-    for path in written:
-        terminal.print(f"wrote {path}", markup=False)
-    return outcome.n_failed
+    from ..experiments.faces import load_pair_tasks
+
+    names = OFFLINE if offline else spec.datasets
+    with progress_bar("features of images") as begin:
+        tasks = load_pair_tasks(names, progress=lambda total: _step_of(begin(total)))
+    runs = min(len(task.splits) for task in tasks.values())
+    if offline:
+        title = f"{spec.title} (on {next(iter(tasks.values())).name} pairs: not LFW)"
+        spec = replace(spec, name=f"{spec.name}-offline", title=title, notes=(), paper_table="")
+    return replace(spec, datasets=tuple(tasks), runs=runs), tasks
+
+
+def write_faces(outcome, folder):
+    """The table of other systems, beside Table 6; returns the paths."""
+    from ..experiments.faces import systems_table
+    from ..experiments.tables import write_table
+    from ..pairs import find_lfw
+
+    if not outcome.spec.paper_table:
+        return []
+    return write_table(systems_table(find_lfw()[0].parent / "roc"), folder, "table6-systems")
 
 
 def _step_of(step):

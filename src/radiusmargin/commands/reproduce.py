@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..datasets import DataError
-from .faces import FACE_NAMES, reproduce_faces
+from .faces import FACE_NAMES, load_faces, write_faces
 from .shared import Names, console, default_jobs, progress_bar, show_table
 
 __all__ = ["command"]
@@ -43,23 +43,20 @@ PAPER = (
 def command(what, protocol, runs, datasets, models, jobs, quick, out, offline):
     """Run the paper's experiments and print our numbers beside its own.
 
-    Needs the IDA and UCI sets, and LFW for table6, figure4 and figure5: set RADIUSMARGIN_DATA to their folder. "all" is
+    Needs the IDA and UCI sets, and LFW for table6 and figures 3 to 5: set RADIUSMARGIN_DATA to their folder. "all" is
     everything but the faces, as far as the data are there, joined in OUT/report.html. transformations, maps,
-    map-figure (nearest neighbours after a learned transformation) and criteria (choosing without folds) go beyond the
-    paper. The cells go to OUT/cells.jsonl
-    as they are finished: stop it at any time, and the next call goes on from there. FILE.toml is a specification of
-    your own.
+    map-figure (nearest neighbours after a learned transformation), criteria (choosing without folds), table6-best
+    and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished: stop it at any time,
+    and the next call goes on from there. FILE.toml is a specification of your own.
     """
-    if what in FACE_NAMES:
-        if protocol == "paper" or runs or datasets:
-            raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper, --runs or --datasets")
-        return 1 if reproduce_faces(what, models, jobs, quick, out, offline) else 0
-    if offline:
+    if what in FACE_NAMES and (protocol == "paper" or runs or datasets):
+        raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper, --runs or --datasets")
+    if offline and what not in FACE_NAMES:
         raise click.UsageError(f"--offline goes with {', '.join(FACE_NAMES)} only")
     if out.exists() and not out.is_dir():
         raise click.UsageError(f"--out must be a folder, and {out} is a file")
     options = {"runs": runs, "datasets": datasets, "models": models}
-    make = partial(_one, protocol=protocol, options=options, jobs=jobs, quick=quick, out=out)
+    make = partial(_one, protocol=protocol, options=options, jobs=jobs, quick=quick, out=out, offline=offline)
     if what == "all":
         return _all(make, out)
     return 1 if make(what)[1] else 0
@@ -81,7 +78,7 @@ def _all(make, out) -> int:
     return 1 if any(failed for _, failed in made.values()) else 0
 
 
-def _one(name, *, protocol, options, jobs, quick, out):
+def _one(name, *, options, out, **how):
     """(exhibit, number of cells that failed); its files are written and its table is shown."""
     from ..experiments import exhibits, outputs
     from ..experiments.tables import write_table
@@ -91,9 +88,10 @@ def _one(name, *, protocol, options, jobs, quick, out):
         if exhibit.table is not None:
             written = write_table(exhibit.table, out, name)
     else:
-        outcome = _experiment(name, protocol, options, jobs, quick, out)
+        outcome = _experiment(name, options=options, out=out, **how)
         exhibit, failed = exhibits.from_outcome(outcome), outcome.n_failed
         written = outputs.write_all(outcome, out)  # first of all, for a terminal may go away
+        written += write_faces(outcome, out) if outcome.spec.protocol == "pairs" else []
     written += exhibits.save_figures(exhibit, out)
     terminal = console()
     if exhibit.table is not None:
@@ -111,17 +109,17 @@ def _picture(make, name, options):
     return make(datasets[0] if "/" in datasets[0] else f"ida/{datasets[0]}")
 
 
-def _experiment(name, protocol, options, jobs, quick, out):
+def _experiment(name, *, protocol, options, jobs, quick, out, offline):
     from ..experiments import load_spec, workflow
     from ..experiments.catalogue import resolve_models
 
     spec = load_spec(name, quick=quick)
     options = {**options, "datasets": _known_sets(options["datasets"], spec)}
-    if spec.protocol != "timing" and not spec.components:
+    if spec.protocol in ("honest", "paper") and not spec.components:
         options["protocol"] = protocol
     spec = spec.with_options(**options)
     resolve_models(spec.models)  # a wrong name is told before the data are read
-    tasks = workflow.load_tasks(spec)
+    spec, tasks = load_faces(spec, offline) if spec.protocol == "pairs" else (spec, workflow.load_tasks(spec))
     with progress_bar(spec.name) as progress:
         return workflow.run_experiment(spec, tasks, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress)
 

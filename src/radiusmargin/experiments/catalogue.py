@@ -10,9 +10,10 @@ from inspect import signature
 from ..datasets import UnknownNameError
 from ..models import FSVM
 from ..models.competitor import ConicClassifier
-from ..models.grids import Powers
+from ..models.grids import Grid, Powers
 from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
+from ..pairs import LDML
 from ..selection import FSVMCV
 from .neighbours import NEIGHBOURS
 from .references import REFERENCES
@@ -50,13 +51,23 @@ CRITERIA = (
     ),
 )  # fmt: skip
 
+#: Models of pairs: they see the signed differences of two images, and nothing else makes sense to them.
+OF_PAIRS = (
+    ModelEntry(
+        key="ldml", name="LDML", estimator=LDML, grid=None, kernel_grid=None,
+        reference="M. Guillaumin, J. Verbeek, C. Schmid, Is that you? Metric learning approaches for face "
+        "identification, ICCV 2009",
+    ),
+)  # fmt: skip
+
 #: Models that are there to show what the units of the features do: nothing standardises for them.
 RAW = ("svm-raw",)
 
 
 @cache
 def _entries() -> dict:
-    return {entry.key: entry for entry in (*list_models(), *SELF_TUNING, *CRITERIA, *NEIGHBOURS, *REFERENCES)}
+    groups = (list_models(), SELF_TUNING, CRITERIA, NEIGHBOURS, REFERENCES, OF_PAIRS)
+    return {entry.key: entry for group in groups for entry in group}
 
 
 def known_models() -> list[str]:
@@ -69,8 +80,8 @@ def known_models() -> list[str]:
 
 
 def get_model(name) -> ModelEntry:
-    """The entry of a key or a name, self-tuning estimators and scikit-learn's included; others of the harness by key."""
-    for entry in (*SELF_TUNING, *REFERENCES):
+    """The entry of a key or a name; those of single experiments (criteria, neighbours) by key only."""
+    for entry in (*SELF_TUNING, *REFERENCES, *OF_PAIRS):
         if str(name).lower() in (entry.key, entry.name.lower()):
             return entry
     return _entries().get(str(name).lower()) or registered_model(name)
@@ -128,7 +139,8 @@ def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | Non
     if grid is None:
         return {}
     grid = grid.without(fixed)
-    grid = replace(grid, C=C) if C else grid
+    if C is not None and isinstance(grid, Grid):
+        grid = replace(grid, C=C)
     return grid.within(BUDGET if budget is None else budget)
 
 
@@ -140,7 +152,27 @@ def make_estimator(cell, **params):
 
 def is_scale_free(cell) -> bool:
     """Whether nothing is standardised: linear F-SVM does not notice units, and some are to show their effect."""
-    return cell.model in RAW or (cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV))
+    if cell.model in RAW or is_of_pairs(cell.model):
+        return True
+    return cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV)
+
+
+def is_of_pairs(key: str) -> bool:
+    """Whether the model takes differences of pairs only.
+
+    >>> is_of_pairs("ldml"), is_of_pairs("svm")
+    (True, False)
+    """
+    return any(entry.key == key for entry in OF_PAIRS)
+
+
+def has_own_search(key: str) -> bool:
+    """Whether the model is a row of an experiment on how to choose, with a search that the protocol of pairs does not know.
+
+    >>> has_own_search("fsvm-span"), has_own_search("fsvm-cv")
+    (True, False)
+    """
+    return any(entry.key == key for entry in (*CRITERIA, *NEIGHBOURS))
 
 
 def is_conic(key: str) -> bool:

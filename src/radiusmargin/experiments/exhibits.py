@@ -33,12 +33,9 @@ class Exhibit:
 
 
 def from_outcome(outcome: Outcome) -> Exhibit:
-    """The table of an experiment; with kernel dimensions to go through, their curves too."""
-    from ..plots.comparison import plot_dimensions
-
-    spec, table = outcome.spec, outputs.main_table(outcome)
-    figures = {spec.name: plot_dimensions(outcome.records, outcome.summary.names)} if spec.components else {}
-    return Exhibit(table.title, table, figures)
+    """The table of an experiment, and its figure where it has one."""
+    table, figure = outputs.main_table(outcome), outputs.main_figure(outcome)
+    return Exhibit(table.title, table, {} if figure is None else {outcome.spec.name: figure})
 
 
 def table1() -> Exhibit:

@@ -1,111 +1,149 @@
-"""Run the cells of the face experiments: project, choose, fit, score; whatever goes wrong becomes part of the record."""
+"""The protocol of pairs: compare images, choose, fit and score, along the folds of a task."""
 
 from __future__ import annotations
 
 import time
-import traceback
-import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from ..models import FSVM
-from ..pairs import ImageProjection, PairFeatures, inner_splits, outer_splits
-from ..pairs.verifier import decision_values, distinct_images
+from ..pairs import PairFeatures, inner_splits
+from ..pairs.cache import cached_array, content_key
+from ..pairs.verifier import decision_values
 from ..selection import FSVMCV
-from .catalogue import is_self_tuning
-from .provenance import provenance
+from .catalogue import is_of_pairs, is_self_tuning
 from .tuning import Chosen, choose, pipeline
 
-__all__ = ["View", "nested_views", "run_group"]
+__all__ = ["View", "nested_views", "verified"]
+
+#: Principal components that a model of pairs is given, of all features of an image.
+PAIR_MODEL_COMPONENTS = 100
 
 
-def run_group(cells, table, pairs, y, folds, blocks) -> list[dict]:
-    """The records of cells of one fold and kind; an exception becomes part of a cell's record."""
-    with threadpool_limits(limits=1):
-        views = nested_views(cells[0], table, pairs, folds, max(cell.dimension for cell in cells), blocks)
-        return [_record(cell, *views, pairs, y) for cell in cells]
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """All images in the components of those of some training pairs, and the pairs that were held out."""
-
-    rows: np.ndarray
-    train: np.ndarray
-    test: np.ndarray
-
-    def features(self, cell, pairs, y):
-        """Pair features of the training pairs and of those held out, at the dimension of a cell."""
-        rows = self.rows[:, : cell.dimension]
-        made = PairFeatures(cell.pair_features).fit(rows[pairs[self.train]], y[self.train])
-        return made.transform(rows[pairs[self.train]]), made.transform(rows[pairs[self.test]])
-
-
-def nested_views(cell, table, pairs, folds, dimension, blocks=None):
-    """The view of the fold, and those of the parts of its training folds.
-
-    Each part has a projection of its own: one that had seen the images held out would fit them better than it fits new
-    ones, the more so the more components it has, and the chosen dimension would be too large.
-    """
-
-    def view(train, test):
-        # Each image counts once.
-        projection = ImageProjection(dimension, blocks=blocks).fit(distinct_images(table[pairs[train]]))
-        return View(projection.transform(table), train, test)
-
-    train, test = outer_splits(folds)[cell.run]
-    inner = inner_splits(folds[train], cell.inner_folds)
-    return view(train, test), [view(train[kept], train[left]) for kept, left in inner]
-
-
-def _record(cell, outer, inner, pairs, y):
-    record = {"key": cell.key, "cell": asdict(cell), "status": "ok"}
-    start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            record |= _verified(cell, outer, inner, pairs, y)
-        except Exception as error:  # whatever it is, the other cells go on
-            told = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc(limit=-6)}
-            record |= {"status": "error", **told}
-    record["warnings"] = sorted({f"{w.category.__name__}: {w.message}"[:300] for w in caught})
-    record["seconds"] = time.perf_counter() - start
-    return record | {"provenance": provenance()}
-
-
-def _verified(cell, outer, inner, pairs, y):
+def verified(cell, task) -> dict:
     """Choose inside the training folds, fit there, and look at the test fold once."""
-    found = _chosen(cell, inner, pairs, y)
-    X, unseen = outer.features(cell, pairs, y)
-    model = _estimator(cell, found.params).fit(X, y[outer.train])
-    scores = decision_values(model, unseen)
+    fixed = dict(cell.fixed)
+    sizes, narrow = fixed.pop("n_components", None), fixed.pop("pair_components", None)
+    outer, inner, seconds = nested_views(task, cell.run, cell.inner_folds, is_of_pairs(cell.model), sizes)
+    if narrow is not None:
+        outer, inner = outer.narrowed(narrow), [view.narrowed(narrow) for view in inner]
+    cell = replace(cell, fixed=fixed)
+    found = _chosen(cell, inner)
+    start = time.process_time()
+    fitted = _estimator(cell, found.params).fit(outer.X, outer.y)
+    fit_seconds = time.process_time() - start
+    scores = decision_values(fitted, outer.unseen)
     return {
-        "accuracy": float(np.mean((scores >= 0) == (y[outer.test] == 1))),
-        "inner_accuracy": found.score,
+        "accuracy": float(np.mean((scores >= 0) == (outer.truth == 1))),
+        "inner_accuracy": None if np.isnan(found.score) else found.score,
         "params": {k: v.item() if isinstance(v, np.generic) else v for k, v in found.params.items()},
         "n_configurations": found.n_configurations,
+        "n_train": len(outer.y),
+        "n_test": len(outer.truth),
+        "n_pair_features": outer.X.shape[1],
+        "feature_seconds": seconds,  # of computing, or of reading what an earlier cell has computed
         "tune_seconds": found.seconds,
-        "n_train": len(outer.train),
-        "n_test": len(outer.test),
+        "fit_seconds": fit_seconds,
         "scores": [float(f"{score:.6g}") for score in scores],
     }
 
 
-def _chosen(cell, inner, pairs, y):
-    """The configuration that does best on the parts; their rows, which differ in projection, are put one below another."""
+@dataclass(frozen=True, eq=False)
+class View:
+    """Features of training pairs and of pairs held out, by what was learned from the training pairs."""
+
+    X: np.ndarray
+    y: np.ndarray
+    unseen: np.ndarray
+    truth: np.ndarray
+
+    def narrowed(self, n_components) -> View:
+        """The first principal components of the standardised pair features, where there are more."""
+        if self.X.shape[1] <= n_components:
+            return self
+        reduce = make_pipeline(StandardScaler(), PCA(n_components, svd_solver="covariance_eigh")).fit(self.X)
+        return replace(self, X=reduce.transform(self.X), unseen=reduce.transform(self.unseen))
+
+
+@lru_cache(maxsize=4)
+def nested_views(task, run, inner_folds, signed=False, n_components=None) -> tuple[View, list[View], float]:
+    """The view of a fold, those of the parts of its training folds, and the seconds that all of them took.
+
+    Each part has projections and metrics of its own: with some that had seen the pairs held out, these would look more alike
+    than new ones. The last calls are kept, for the models of a fold come one after the other.
+
+    Parameters
+    ----------
+    task : PairTask
+    run : int
+        Which of its splits.
+    inner_folds : int
+    signed : bool
+        Differences for models of pairs, in place of the task's own features.
+    n_components : int or None
+        In place of the task's, for the blocks that have principal components.
+    """
+    start = time.perf_counter()
+    features = PairFeatures("signed", n_components=PAIR_MODEL_COMPONENTS) if signed else clone(task.features)
+    if n_components is not None:
+        sizes = np.atleast_1d(np.array(features.n_components, dtype=object))
+        features.set_params(n_components=[None if size is None else n_components for size in sizes])
+    train, test = task.splits[run]
+    outer = _view(features, task, train, test)
+    inner = inner_splits(task.folds[train], inner_folds)
+    return (
+        outer,
+        [_view(features, task, train[kept], train[left]) for kept, left in inner],
+        time.perf_counter() - start,
+    )
+
+
+def _view(features, task, train, test):
+    parts = features.parts(task.table.shape[-1])
+    X = np.concatenate([_described(part, task, columns, train, test) for columns, part in parts], axis=1)
+    return View(X[: len(train)], task.y[train], X[len(train) :], task.y[test])
+
+
+def _described(part, task, columns, train, test):
+    """A block's features of training and test pairs. Similarities, two numbers that cost the most, are kept on disk."""
+
+    def compute():
+        table = task.table[..., columns]
+        X = part.fit_transform(task.pairs[train], task.y[train], table=table)
+        return np.concatenate([X, part.transform(task.pairs[test], table=table)]).astype(float)
+
+    if part.kinds != "metric":
+        return compute()
+    settings = {"part": str(part.get_params()), "block": _block_key(task, columns.start, columns.stop)}
+    arrays = (task.pairs[train], task.y[train], task.pairs[test])
+    return cached_array("similarities", content_key(settings, arrays=arrays), compute)
+
+
+@lru_cache
+def _block_key(task, start, stop):
+    return content_key({}, arrays=(task.table[..., start:stop],))
+
+
+def _chosen(cell, inner) -> Chosen:
+    """The configuration that does best on the parts; their rows, which differ in features, are put one below another."""
+    if not cell.grid and not is_self_tuning(cell):
+        return Chosen({}, float("nan"), 1)  # nothing to choose
     blocks, labels, splits, start = [], [], [], 0
     for view in inner:
-        train, test = view.features(cell, pairs, y)
-        middle, stop = start + len(train), start + len(train) + len(test)
+        middle, stop = start + len(view.y), start + len(view.y) + len(view.truth)
         splits.append((np.arange(start, middle), np.arange(middle, stop)))
-        blocks += [train, test]
-        labels += [y[view.train], y[view.test]]
+        blocks += [view.X, view.unseen]
+        labels += [view.y, view.truth]
         start = stop
     X, labels = np.concatenate(blocks), np.concatenate(labels)
-    if not is_self_tuning(cell.plain):
-        return choose(cell.plain, X, labels, splits)
+    if not is_self_tuning(cell):
+        return choose(cell, X, labels, splits)
     began = time.perf_counter()
     search = FSVMCV(combine="best", refit=False, cv=splits, n_jobs=1, random_state=0).fit(X, labels)
     configurations = len(search.cv_results_["params"])
@@ -113,4 +151,4 @@ def _chosen(cell, inner, pairs, y):
 
 
 def _estimator(cell, params):
-    return FSVM(**params) if is_self_tuning(cell.plain) else pipeline(cell.plain, **params)
+    return FSVM(**params) if is_self_tuning(cell) else pipeline(cell, **params)

@@ -1,237 +1,167 @@
-"""Face verification on LFW, the paper's Table 6 and Figures 4 and 5: all three are read from the same cells.
-
-A cell is one model on one kind of features at one dimension of PCA, tested on one official fold. Its hyper-parameters are
-chosen inside the other folds, and so is, for the table and the ROC curves, the dimension.
-"""
+"""Face verification, the paper's Table 6 and Figures 3 to 5: the tasks, the other systems, and the figures."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import tempfile
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
-from ..datasets import DataError
-from ..models.grids import Powers
-from ..pairs import PairTask, load_lfw, offline_pairs
-from .catalogue import grid_of, is_conic, resolve_models
-from .face_cells import run_group
-from .plan import Cell
-from .store import Store
+from ..datasets import UnknownNameError
+from ..pairs import RECIPES, PairTask, RocCurve, find_lfw, lfw_tasks, offline_pairs, roc
+from .paper import other_systems
+from .tables import Table, TableCell
 
-__all__ = ["FACES", "FaceCell", "FaceOutcome", "FaceSpec", "load_faces", "make_face_plan", "run_faces"]
+__all__ = [
+    "examples_table",
+    "load_pair_tasks",
+    "make_figure",
+    "published_curves",
+    "roc_curves",
+    "roc_table",
+    "systems_table",
+]
 
-#: Raised when the meaning of a cell changes.
-FACES_VERSION = 1
-#: Values of C. Thousands of rows and hundreds of features want smaller ones than the registry's.
-FACE_C = Powers(centre=-10, spacing=3, reach=12, most=8)
-
-
-@dataclass(frozen=True)
-class FaceSpec:
-    """One of the face experiments.
-
-    Attributes
-    ----------
-    name, title : str
-    models : tuple of str
-        Keys of the registry.
-    dimensions : dict of str to tuple of int
-        Dimensions of PCA for each kind of features; kinds that the data do not have are passed over.
-    pair_features : tuple of str
-        Choices of `PairFeatures`, the best of which is chosen inside.
-    inner_folds : int
-        Parts that the nine training folds are divided into.
-    budget : int
-        Configurations tried for each model, at each dimension.
-    conic_dimension, conic_budget : int
-        For models solved by a conic program, which can take over a minute at 146 features: one dimension, fewer configurations.
-    """
-
-    name: str
-    title: str
-    models: tuple[str, ...]
-    dimensions: dict = field(hash=False)
-    pair_features: tuple[str, ...] = ("both",)
-    inner_folds: int = 3
-    budget: int = 8
-    conic_dimension: int = 30
-    conic_budget: int = 4
-
-    def with_options(self, **options) -> FaceSpec:
-        """The specification with what is not None changed."""
-        return replace(self, **{key: value for key, value in options.items() if value is not None})
-
-
-ALL = {"attribute": (73,), "combined": (100, 200, 300, 400), "generated": (20,), "pixels": (40,)}
-ALONG = {
-    "attribute": (10, 20, 40, 73),
-    "combined": (50, 100, 200, 300, 400, 500),
-    "generated": (5, 10, 20),
-    "pixels": (10, 40),
+LOW_FPR = 0.1
+#: The deposited curves, by the names of the systems; the paper prints an accuracy for the first four.
+CURVES = {
+    "Nowak": "nowak-funneled.txt",
+    "MERL+Nowak": "merl+nowak-funneled.txt",
+    "LDML": "ldml-funneled.txt",
+    "V1-like/MKL": "v1-like-mkl-funneled.txt",
+    "Kumar's attributes": "kumar-attributes-iccv2009.txt",
+    "DML-eig SIFT": "dml-eig-sift.txt",
 }
 
-FACES = {
-    spec.name: spec
-    for spec in (
-        FaceSpec("table6", "Table 6: face verification", ("paper", "fsvm-tempered", "fsvm-cv"), ALL),
-        FaceSpec("figure4", "Figure 4: accuracy against the dimension of PCA", ("svm", "fsvm"), ALONG),
-        FaceSpec("figure5", "Figure 5: ROC curves", ("svm", "fsvm", "fsvm-cv"), ALL),
-    )
-}  # fmt: skip
+
+def load_pair_tasks(names, *, data_home=None, cache=None, progress=None) -> dict[str, PairTask]:
+    """Tasks by name: ``lfw/RECIPE``, ``view1/RECIPE``, and ``offline/pairs``, which needs no download."""
+    tasks = {}
+    for group, view in (("lfw", 2), ("view1", 1)):
+        wanted = [name.partition("/")[2] for name in names if name.startswith(f"{group}/")]
+        unknown = [name for name in wanted if name not in RECIPES]
+        if unknown:
+            raise UnknownNameError(f"there is no recipe {unknown[0]!r}; known are {', '.join(RECIPES)}")
+        if wanted:
+            tasks |= lfw_tasks(wanted, data_home, view=view, cache=cache, progress=progress)
+    if "offline/pairs" in names:
+        task = offline_pairs(random_state=0)
+        tasks[f"offline/{task.name}"] = task
+    return tasks
 
 
-@dataclass(frozen=True)
-class FaceCell:
-    """One model, kind, dimension and fold; the hash of the fields is its identity."""
-
-    dataset: str
-    kind: str
-    data: str
-    run: int
-    model: str
-    dimension: int
-    pair_features: str
-    folds: int
-    inner_folds: int
-    budget: int
-    grid: dict = field(hash=False)
-    version: int = FACES_VERSION
-
-    @cached_property
-    def key(self) -> str:
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    @property
-    def plain(self) -> Cell:
-        """The cell of the harness that chooses this one's hyper-parameters."""
-        return Cell(
-            dataset=self.dataset, data=self.data, run=self.run, model=self.model, protocol="honest", kernel="linear",
-            splits="official", folds=self.folds, inner_folds=self.inner_folds, budget=self.budget, timing_rows=0,
-            grid=self.grid,
-        )  # fmt: skip
+def roc_curves(outcome) -> dict[str, RocCurve]:
+    """ROC curves by name, over the pairs of all folds together; none where a fold is missing."""
+    summary, curves = outcome.summary, {}
+    for dataset in summary.datasets:
+        splits = outcome.tasks[dataset].splits
+        for model in summary.models:
+            records = summary.entry(dataset, model).records
+            if len(records) == len(splits):
+                y = np.concatenate([outcome.tasks[dataset].y[splits[r["cell"]["run"]][1]] for r in records])
+                scores = np.concatenate([_comparable(r["scores"]) for r in records])
+                curves[f"{summary.names[model]}, {dataset.partition('/')[2]}"] = roc(y, scores)
+    return curves
 
 
-@dataclass(frozen=True, eq=False)
-class FaceOutcome:
-    """A finished experiment: its records, and the task that they belong to."""
-
-    spec: FaceSpec
-    task: PairTask
-    records: list[dict]
-
-    @property
-    def n_failed(self) -> int:
-        return sum(record["status"] != "ok" for record in self.records)
-
-    @property
-    def models(self) -> list[str]:
-        return list(dict.fromkeys(record["cell"]["model"] for record in self.records))
-
-    @property
-    def kinds(self) -> list[str]:
-        return list(dict.fromkeys(record["cell"]["kind"] for record in self.records))
-
-    def chosen(self, kind: str, model: str) -> list[dict]:
-        """For every fold the record whose dimension and pair features did best inside its training folds.
-
-        Empty if a cell failed: a mean over some of the folds would not be the protocol's.
-        """
-        mine = [r for r in self.records if (r["cell"]["kind"], r["cell"]["model"]) == (kind, model)]
-        if any(record["status"] != "ok" for record in mine):
-            return []
-        folds = sorted({record["cell"]["run"] for record in mine})
-        return [max((r for r in mine if r["cell"]["run"] == k), key=lambda r: r["inner_accuracy"]) for k in folds]
+def _comparable(scores):
+    """Scores of a fold in units of their root mean square: the models of different folds have different C."""
+    scores = np.asarray(scores)
+    return scores / (np.sqrt(np.mean(scores**2)) or 1.0)
 
 
-def load_faces(data_home=None, *, offline=False, cache=None, attributes=None, sift=None, progress=None) -> PairTask:
-    """LFW with attributes and SIFT, or, with ``offline``, Olivetti's faces or generated pairs."""
-    if offline:
-        return offline_pairs(random_state=0)
-    return load_lfw(data_home, attributes=attributes, sift=sift, cache=cache, progress=progress)
+def published_curves(folder) -> dict[str, RocCurve]:
+    """Curves that the authors of other systems deposited, from LFW's folder ``roc``; those that are there.
+
+    A file has the columns TPR and FPR, in either direction, with repeats; it tells no thresholds.
+    """
+    found = {}
+    for name, file in CURVES.items():
+        path = Path(folder, file)
+        if path.is_file():
+            tpr, fpr = np.loadtxt(path).T
+            points = np.unique(np.column_stack([np.append(fpr, [0, 1]), np.append(tpr, [0, 1])]), axis=0)
+            found[name] = RocCurve(*points.T, np.full(len(points), np.nan), 3000, 3000)
+    return found
 
 
-def make_face_plan(spec: FaceSpec, task: PairTask) -> list[FaceCell]:
-    """All cells, fold by fold."""
-    kinds = [kind for kind in spec.dimensions if kind in task.tables]
-    if not kinds:
-        raise DataError(f"{task.name} has {', '.join(task.tables)}, none of {', '.join(spec.dimensions)}")
-    prints = {kind: _fingerprint(task, kind) for kind in kinds}
-    return [
-        _cell(spec, task, kind, prints[kind], fold, model, dimension, pair_features)
-        for fold in range(task.n_folds)
-        for kind in kinds
-        for model in resolve_models(spec.models)
-        for dimension in _dimensions(spec, task, kind, model)
-        for pair_features in spec.pair_features
+def _deposited(outcome):
+    """The curves beside the data of an outcome on LFW."""
+    if not any(name.startswith("lfw/") for name in outcome.tasks):
+        return {}
+    return published_curves(find_lfw()[0].parent / "roc")
+
+
+def roc_table(outcome) -> Table:
+    """Area, equal error rate and TPR at a low FPR of every curve: the numbers beside Figure 5."""
+    curves = roc_curves(outcome) | {f"{name} (deposited)": curve for name, curve in _deposited(outcome).items()}
+    data = [
+        {"name": name, "auc": curve.auc, "eer": curve.equal_error_rate, f"tpr_at_{LOW_FPR:g}": curve.tpr_at(LOW_FPR)}
+        for name, curve in curves.items()
     ]
+    rows = [[TableCell(r["name"]), *(TableCell(f"{100 * v:.2f}") for v in list(r.values())[1:])] for r in data]
+    header = ("method", "area (%)", "equal error rate (%)", f"TPR at {100 * LOW_FPR:g} % FPR (%)")
+    return Table(outcome.spec.title, header, rows, (), data)
 
 
-def _cell(spec, task, kind, data, fold, model, dimension, pair_features):
-    budget = spec.conic_budget if is_conic(model) else spec.budget
-    grid = grid_of(model, "linear", budget, C=FACE_C)
-    return FaceCell(
-        f"{task.name}/{kind}", kind, data, fold, model, dimension, pair_features, task.n_folds, spec.inner_folds,
-        budget, grid,
-    )  # fmt: skip
+def examples_table(outcome) -> Table:
+    """The pairs of Figure 3 by the names of their images."""
+    data = [
+        {"pairs": name, "first": a.stem, "second": b.stem, "score": round(score, 2)}
+        for name, pairs in _examples(outcome).items()
+        for a, b, score in pairs
+    ]
+    rows = [[TableCell(str(value)) for value in row.values()] for row in data]
+    notes = ('Scores are positive for "same", in units of their root mean square in the fold.',)
+    return Table(outcome.spec.title, ("pairs", "first image", "second image", "score"), rows, notes, data)
 
 
-def _dimensions(spec, task, kind, model):
-    """Those of the kind, no more than it has features; for conic models their own."""
-    wanted = spec.dimensions[kind] if not is_conic(model) else (min(spec.conic_dimension, *spec.dimensions[kind]),)
-    return sorted({min(int(d), task.tables[kind].shape[1]) for d in wanted})
+def systems_table(folder) -> Table:
+    """Other systems: the accuracy that the paper quotes, and what their deposited curves tell.
+
+    The best accuracy of a point of the curve is a little more than that at thresholds from training folds.
+    """
+    quoted, data = other_systems(), []
+    for name, curve in published_curves(folder).items():
+        data.append({"system": name, "paper": quoted.get(name, ""), "best_accuracy": 100 * float(curve.accuracy.max()),
+                     "auc": 100 * curve.auc, "eer": 100 * curve.equal_error_rate})  # fmt: skip
+    rows = [[TableCell(f"{v:.2f}" if isinstance(v, float) else str(v) or "–") for v in row.values()] for row in data]
+    header = ("system, quoted", "paper (%)", "best point of its curve (%)", "area (%)", "equal error rate (%)")
+    notes = ("Other systems, on other features: quoted, not run. Their curves are those that their authors deposited.",)
+    return Table("Other systems", header, rows, notes, data)
 
 
-def _fingerprint(task, kind):
-    digest = hashlib.sha256(json.dumps(task.blocks.get(kind)).encode())
-    for array in (task.tables[kind], task.pairs, task.y, task.folds):
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
+def make_figure(outcome):
+    """Figure 3, 4 or 5 of a finished experiment; None for a table."""
+    from ..plots.comparison import plot_dimensions
+    from ..plots.pairs import plot_examples, plot_roc
+
+    spec, summary = outcome.spec, outcome.summary
+    if spec.components:
+        return plot_dimensions(outcome.records, summary.names, label="dimension of PCA")
+    if spec.quantity == "roc" and (curves := roc_curves(outcome)):
+        return plot_roc(curves, _deposited(outcome))
+    if spec.quantity == "examples" and (examples := _examples(outcome)):
+        return plot_examples(examples)
+    return None
 
 
-def run_faces(
-    spec: FaceSpec,
-    task: PairTask,
-    store: Store | Path | None = None,
-    *,
-    jobs: int | None = None,
-    progress: Callable[[int], Callable[[dict], None]] | None = None,
-) -> FaceOutcome:
-    """Run what the store does not hold yet; arguments as of `radiusmargin.experiments.workflow.run_experiment`."""
-    plan = make_face_plan(spec, task)
-    report = progress(len(plan)) if progress else (lambda record: None)
-    if store is None:
-        with tempfile.TemporaryDirectory(prefix="radiusmargin-") as folder:
-            return FaceOutcome(spec, task, _execute(plan, task, Store(Path(folder, "cells.jsonl")), jobs, report))
-    store = store if isinstance(store, Store) else Store(store)
-    return FaceOutcome(spec, task, _execute(plan, task, store, jobs, report))
-
-
-def _execute(plan, task, store, jobs, report):
-    """Cells that share a projection, those of one fold and kind, go to one worker."""
-    done, groups = store.records(), {}
-    for cell in plan:
-        if done.get(cell.key, {}).get("status") == "ok":
-            report(done[cell.key])
-        else:
-            groups.setdefault((cell.run, cell.kind), []).append(cell)
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
-    arrays = (task.pairs, task.y, task.folds)
-    work = (
-        delayed(run_group)(cells, task.tables[kind], *arrays, task.blocks.get(kind))
-        for (_, kind), cells in groups.items()
-    )
-    for records in parallel(work):
-        for record in records:
-            store.append(record)
-            report(record)
-    done = store.records()
-    return [done[cell.key] for cell in plan]
+def _examples(outcome, n=6):
+    """The easiest and the hardest pairs, of one person and of two, of the first model and task: rows of Figure 3."""
+    summary, (dataset, task) = outcome.summary, next(iter(outcome.tasks.items()))
+    records = summary.entry(dataset, summary.models[0]).records
+    if not task.files or len(records) < len(task.splits):
+        return {}
+    scores = np.full(len(task.y), np.nan)
+    for record in records:
+        scores[task.splits[record["cell"]["run"]][1]] = _comparable(record["scores"])
+    towards = np.where(task.y == 1, scores, -scores)  # how far on the right side
+    rows = {}
+    for same, name in ((1, "same person"), (0, "two people")):
+        order = np.flatnonzero(task.y == same)
+        order = order[np.argsort(towards[order])]
+        rows[f"{name}, surest"] = order[: -n - 1 : -1]
+        rows[f"{name}, most mistaken"] = order[:n]
+    return {
+        name: [(*(task.files[i] for i in task.pairs[pair]), float(scores[pair])) for pair in pairs]
+        for name, pairs in rows.items()
+    }

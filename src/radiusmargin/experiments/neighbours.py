@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import ParameterGrid
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -32,7 +33,8 @@ class NeighboursCV(ClassifierMixin, BaseEstimator):
     reduction : transformer or None
         What comes after it, if anything: a map of few dimensions.
     n_neighbors : tuple of int
-    cv : list of (train, test)
+    cv : int or list of (train, test)
+    scoring : str
     n_jobs, random_state
         As the harness hands them to every search; neighbours draw nothing.
 
@@ -43,13 +45,15 @@ class NeighboursCV(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, transformer, grid=None, reduction=None, *, n_neighbors=NUMBERS, cv=None, n_jobs=None, random_state=None
-    ):
+        self, transformer, grid=None, reduction=None, *, n_neighbors=NUMBERS, cv=None, scoring="accuracy", n_jobs=None,
+        random_state=None,
+    ):  # fmt: skip
         self.transformer = transformer
         self.grid = grid
         self.reduction = reduction
         self.n_neighbors = n_neighbors
         self.cv = cv
+        self.scoring = scoring
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -76,15 +80,16 @@ class NeighboursCV(ClassifierMixin, BaseEstimator):
         return chained(self.transformer, self.reduction, **setting)
 
     def _scores(self, setting, X, y):
-        """Mean accuracy over the folds, for every number of neighbours."""
-        found = np.zeros(len(self.n_neighbors))
-        for train, test in self.cv:
+        """Mean score over the folds, for every number of neighbours."""
+        found, score = np.zeros(len(self.n_neighbors)), get_scorer(self.scoring)
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        for train, test in folds:
             mapped = self._map(setting).fit(X[train], y[train])
             model = KNeighborsClassifier().fit(mapped.transform(X[train]), y[train])
             rows = mapped.transform(X[test])
             for k, number in enumerate(self.n_neighbors):
                 model.set_params(n_neighbors=min(number, len(train)))
-                found[k] += np.mean(model.predict(rows) == y[test]) / len(self.cv)
+                found[k] += score(model, rows, y[test]) / len(folds)
         return found
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import results
+from .faces import examples_table, make_figure, roc_table
 from .recommend import recommend
 from .tables import Table, to_csv, to_html, write_table, write_text
 from .workflow import Outcome, data_notes, protocol_notes
 
-__all__ = ["main_table", "report_html", "to_csv_text", "to_json", "write_all"]
+__all__ = ["main_figure", "main_table", "report_html", "to_csv_text", "to_json", "write_all"]
 
 
 def main_table(outcome: Outcome) -> Table:
@@ -21,11 +22,29 @@ def main_table(outcome: Outcome) -> Table:
         table = results.dimension_table(outcome.records, spec)
     elif spec.quantity == "seconds":
         table = results.seconds_table(outcome.summary, spec)
+    elif spec.quantity == "roc":
+        table = roc_table(outcome)
+    elif spec.quantity == "examples":
+        table = examples_table(outcome)
     else:
         table = results.accuracy_table(outcome.summary, spec)
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
     notes += (*outcome.notes, *results.provenance_notes(outcome.summary))
     return replace(table, notes=notes)
+
+
+def main_figure(outcome: Outcome):
+    """The figure that an experiment is made for; None where it is made for its table."""
+    from ..plots.comparison import plot_dimensions
+
+    if outcome.spec.protocol == "pairs":
+        return make_figure(outcome)
+    return plot_dimensions(outcome.records, outcome.summary.names) if outcome.spec.components else None
+
+
+def _is_comparison(spec) -> bool:
+    """Whether models are compared on data sets: only then there is one to recommend."""
+    return spec.quantity == "accuracy" and not spec.components and spec.protocol != "pairs"
 
 
 def to_json(outcome: Outcome) -> str:
@@ -39,7 +58,7 @@ def to_json(outcome: Outcome) -> str:
             "chi2": summary.friedman.chi2, "p": summary.friedman.pvalue, "F": summary.friedman.F,
             "F_p": summary.friedman.F_pvalue, "critical_difference": summary.critical_difference,
         },
-        "recommendation": list(recommend(summary).lines) if not (outcome.spec.components or outcome.spec.quantity == "seconds") else [],
+        "recommendation": list(recommend(summary).lines) if _is_comparison(outcome.spec) else [],
         "notes": list(main_table(outcome).notes),
         "records": outcome.records,
     }  # fmt: skip
@@ -65,7 +84,8 @@ def to_csv_text(outcome: Outcome) -> str:
 def write_all(outcome: Outcome, folder) -> list[Path]:
     """Markdown, LaTeX, CSV and HTML of an experiment; returns the paths."""
     folder = Path(folder)
-    name = f"{outcome.spec.name}-{outcome.spec.protocol}" if outcome.spec.protocol != "timing" else outcome.spec.name
+    named = outcome.spec.protocol in ("honest", "paper")
+    name = f"{outcome.spec.name}-{outcome.spec.protocol}" if named else outcome.spec.name
     page = report_html(outcome)  # made before the first file is written
     return [*write_table(main_table(outcome), folder, name), write_text(folder / f"{name}.html", page)]
 
@@ -76,9 +96,9 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
 
     spec, summary, table = outcome.spec, outcome.summary, main_table(outcome)
     shown = replace(table, notes=results.legend(summary, spec))
-    if not (spec.paper_table or spec.components):
+    if not (spec.paper_table or spec.components or spec.quantity in ("roc", "examples")):
         shown = results.model_table(shown, summary)
-    advice = recommend(summary).lines if not (spec.paper_table or spec.components or spec.quantity == "seconds") else ()
+    advice = recommend(summary).lines if _is_comparison(spec) and not spec.paper_table else ()
     sections = _sections(outcome, summary, to_html(shown))
     if advice:  # who decides by a sample should know it at once
         samples = [line for task in outcome.tasks.values() for line in task.messages if "stratified sample" in line]
@@ -92,7 +112,7 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
         (f"{done:,}", "cells" if not outcome.n_failed else f"cells, {outcome.n_failed} failed"),
         (f"{sum(r['seconds'] for r in outcome.records):,.0f} s", "of computing"),
     ]
-    findings = [] if spec.components or spec.quantity == "seconds" else results.findings(summary)
+    findings = [] if spec.components or spec.quantity != "accuracy" else results.findings(summary)
     if advice and len(summary.datasets) == 1:
         findings = []  # the advice says it, and more
     if outcome.n_failed:
@@ -120,9 +140,10 @@ def _sections(outcome, summary, table_html):
     from ..report import Section
 
     spec = outcome.spec
-    if spec.components:
-        figure = plots.plot_dimensions(outcome.records, summary.names)
-        return [Section("Accuracy and dimension", figure=figure), Section("Table", table=table_html)]
+    if spec.components or spec.protocol == "pairs":
+        figure, table = main_figure(outcome), Section("Table", table=table_html)
+        name = "Accuracy and dimension" if spec.components else spec.title
+        return [table] if figure is None else [Section(name, figure=figure), table]
     if spec.quantity == "seconds":
         return [Section("Seconds", table=table_html), Section("Overview", figure=plots.plot_time(summary))]
     sections = [

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from ..datasets import DataError, TaskData
-from .catalogue import grid_of, is_conic, resolve_models
+from ..models.grids import Powers
+from ..pairs import PairTask
+from .catalogue import grid_of, has_own_search, is_conic, is_of_pairs, resolve_models
 from .seeds import seed_for
 from .spec import Spec
 
@@ -19,6 +21,9 @@ __all__ = ["Cell", "data_fingerprint", "make_plan"]
 
 #: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
 HARNESS_VERSION = 3
+
+#: Thousands of pairs want smaller C than the registry's, and whitened features still smaller ones: 2^-17 to 2^-2.
+PAIR_C = Powers(centre=-9, spacing=3, reach=8)
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,10 @@ def _plain(value):
     return repr(value)
 
 
-def data_fingerprint(task: TaskData) -> str:
+def data_fingerprint(task: TaskData | PairTask) -> str:
     """SHA-256 of features, labels and official splits: a cell is tied to the data and not to their name."""
+    if isinstance(task, PairTask):
+        return task.fingerprint
     digest = hashlib.sha256()
     for array in (*_arrays(task.X), np.asarray(task.y)):
         digest.update(f"{array.dtype.str}{array.shape}".encode())
@@ -113,6 +120,7 @@ def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:
         )
     prints = {name: data_fingerprint(task) for name, task in tasks.items()}
     models = resolve_models(spec.models)
+    _check_models(models, spec.protocol)
     n_runs = spec.runs * spec.folds if spec.protocol == "honest" and spec.splits == "folds" else spec.runs
     return [
         _cell(spec, name, prints[name], run, model, fixed)
@@ -123,13 +131,26 @@ def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:
     ]
 
 
+def _check_models(models, protocol):
+    """Some are for pairs only, some for everything else."""
+    own = [key for key in models if is_of_pairs(key)]
+    if own and protocol != "pairs":
+        raise DataError(f"{', '.join(own)}: a model of pairs, for the face experiments only")
+    others = [key for key in models if has_own_search(key)]
+    if others and protocol == "pairs":
+        raise DataError(f"{', '.join(others)}: not for the face experiments, whose folds such a search does not know")
+
+
 def _fixed_axis(spec):
     return [{"n_components": k} for k in spec.components] or [{}]
 
 
 def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
+    spec = replace(spec, **spec.conic) if is_conic(model) else spec
     # Along an axis that is fixed, a model that would tune it tries more of the rest: all try as much.
-    grid = grid_of(model, spec.kernel, spec.budget, fixed=fixed)
+    grid = grid_of(model, spec.kernel, spec.budget, C=PAIR_C if spec.protocol == "pairs" else None, fixed=fixed)
+    if spec.protocol == "pairs" and spec.max_components and is_conic(model):
+        fixed = {**fixed, "pair_components": spec.max_components}
     if spec.kernel == "rbf" and spec.max_components and is_conic(model) and "n_components" not in {**grid, **fixed}:
         fixed = {**fixed, "n_components": spec.max_components}
     return Cell(

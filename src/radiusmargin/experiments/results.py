@@ -41,7 +41,7 @@ def accuracy_table(summary: Summary, spec: Spec) -> Table:
     data = [_accuracy_record(summary, spec, d, m) for d in summary.datasets for m in summary.models]
     rule = len(rows)
     rows += _summary_rows(summary)
-    if spec.paper_table:
+    if spec.paper_table and summary.protocol != "pairs":
         rows.append(_paper_mean_row(summary, spec))
     return Table(spec.title or spec.name, header, rows, legend(summary, spec), data, rule)
 
@@ -96,7 +96,7 @@ def _number(value):
 
 def _summary_rows(summary):
     """Mean accuracy, mean rank, wins and Wilcoxon's p against the baseline; only with several sets."""
-    if len(summary.datasets) < 2:
+    if not summary.has_several_sets:
         return []
     rows = [[TableCell(name)] for name in ("mean", "mean rank", "wins / ties / losses", "Wilcoxon p")]
     best = min(summary.ranks.values(), default=None)
@@ -127,7 +127,7 @@ def _p(value) -> str:
 def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
     """What the entries of the table mean."""
     if spec.components:
-        return ("Accuracy in % ± standard error over the splits, by the number of kernel components.",)
+        return ("Accuracy in % ± standard error over the splits, by the number of components.",)
     if spec.quantity == "seconds":
         return (
             "Processor seconds of one fit, median over runs, one thread, one at a time. In brackets: the "
@@ -143,6 +143,12 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
             f"applied. ▲ and ▼: significantly better or worse than {base} at {100 * ALPHA:.0f} % "
             "(corrected paired t-test; Holm's correction for all tests of the table)."
         )
+    elif spec.protocol == "pairs":
+        notes.append(
+            "Accuracy in % ± standard error over the folds, as it is reported on LFW. ▲ and ▼: significantly better or worse "
+            f"than {base} at {100 * ALPHA:.0f} % (paired t-test with Nadeau and Bengio's correction; Holm's correction for all "
+            "tests of the table)."
+        )
     else:
         notes.append(
             "Accuracy in % ± standard error over the runs. Selected and reported on the same folds, "
@@ -157,7 +163,7 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
         )
     if spec.paper_table:
         notes.append("In brackets: the paper's number; ours minus the paper's.")
-    if len(summary.datasets) > 1:
+    if summary.has_several_sets:
         notes.append(f"Wins/ties/losses and Wilcoxon's signed-rank test over data sets are against {base}.")
     return (*notes, *_friedman_note(summary))
 
@@ -269,7 +275,7 @@ def findings(summary: Summary) -> list[str]:
     base = summary.names[summary.baseline]
     if not any(entry.values for entry in summary.entries):
         return ["Every cell failed."]
-    if summary.ranks and len(summary.datasets) > 1:
+    if summary.ranks and summary.has_several_sets:
         best = min(summary.ranks, key=summary.ranks.get)
         said.append(
             f"Best mean rank over {len(summary.datasets)} data sets: {summary.names[best]} ({summary.ranks[best]:.2f})."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from .metrics import METRICS
 
 __all__ = ["PROTOCOLS", "Spec", "SpecError", "builtin_specs", "load_spec"]
 
-PROTOCOLS = ("honest", "paper", "timing")
+PROTOCOLS = ("honest", "paper", "timing", "pairs")
 SPLITS = ("official", "folds")
-QUANTITIES = ("accuracy", "seconds")
+QUANTITIES = ("accuracy", "seconds", "roc", "examples")
 
 
 class SpecError(DataError):
@@ -32,8 +32,9 @@ class Spec:
         Names of the registry of data sets.
     models : tuple of str
         Keys of the registry of models; ``("paper",)`` those of the paper's tables and ``("all",)`` every one.
-    protocol : {"honest", "paper", "timing"}
-        Nested selection; selection and report on the same folds, as the paper has it; seconds of one fit.
+    protocol : {"honest", "paper", "timing", "pairs"}
+        Nested selection; selection and report on the same folds, as the paper has it; seconds of one fit; nested
+        selection on pairs of images, along their official folds.
     kernel : {"linear", "rbf"}
     splits : {"official", "folds"}
         Outer splits of the honest protocol: those of the source (redrawn at the same sizes where more are
@@ -57,9 +58,12 @@ class Spec:
     baseline : str
         The model that others are tested against.
     paper_table, quantity : str
-        Key into the paper's tables, and what it holds.
+        Key into the paper's tables, and what it holds: "accuracy", "seconds"; of pairs also "roc", curves, and
+        "examples", the easiest and the hardest pairs.
     metric : {"accuracy", "balanced_accuracy", "roc_auc", "log_loss"}
         What is reported; the latter two are chosen for by accuracy.
+    conic : dict
+        Fields of this specification that are other for models solved by a conic program.
     notes : tuple of str
         Deviations to state, beside those that are found at run time.
     """
@@ -84,6 +88,7 @@ class Spec:
     quantity: str = "accuracy"
     metric: str = "accuracy"
     notes: tuple[str, ...] = ()
+    conic: dict = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
         for name, value, choices in (
@@ -106,6 +111,9 @@ class Spec:
         ):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise SpecError(f"{name} must be an integer of at least {least}, got {value!r}")
+        other = sorted(set(self.conic) - {item.name for item in fields(self)})
+        if other:
+            raise SpecError(f"conic: unknown field {', '.join(other)}")
         if not self.models:
             raise SpecError("models must name at least one model")
 
@@ -133,7 +141,7 @@ def from_document(document: dict, *, quick: bool = False) -> Spec:
     overrides = document.pop("quick", {})
     if quick:
         document.update(overrides)
-    known = {field.name for field in fields(Spec)}
+    known = {item.name for item in fields(Spec)}
     unknown = sorted(set(document) - known)
     if unknown:
         raise SpecError(f"unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")

@@ -118,9 +118,11 @@ class Summary:
     def _entry(self, dataset, model, group, groups) -> Entry:
         good = [record for record in group if record["status"] == "ok"]
         values = self._by_run(good)
-        ratio = _test_ratio(good) if self.protocol == "honest" else 0.0
+        ratio = self._ratio(good)
         numbers = list(values.values())
-        error = resampled_standard_error(numbers, ratio) if numbers else float("nan")
+        # Of pairs it is the plain one, which everybody reports on LFW; the test is corrected.
+        of_folds = 0.0 if self.protocol == "pairs" else ratio
+        error = resampled_standard_error(numbers, of_folds) if numbers else float("nan")
         base = self._by_run([r for r in groups.get((dataset, self.baseline), []) if r["status"] == "ok"])
         shared = sorted(values.keys() & base.keys())
         versus = None
@@ -134,9 +136,17 @@ class Summary:
         key, ordered = self.metric.key, sorted(records, key=lambda r: r["cell"]["run"])
         return {r["cell"]["run"]: self.metric.sign * r[key] for r in ordered if r.get(key) is not None}
 
+    def _ratio(self, records) -> float:
+        return _test_ratio(records) if self.protocol in ("honest", "pairs") else 0.0
+
     def test_ratio(self, entry) -> float:
         """Size of the test part over that of the training part, as the tests have it."""
-        return _test_ratio(entry.records) if self.protocol == "honest" else 0.0
+        return self._ratio(entry.records)
+
+    @property
+    def has_several_sets(self) -> bool:
+        """Whether there is something to test over: recipes for the same pairs are not sets of their own."""
+        return len(self.datasets) > 1 and self.protocol != "pairs"
 
     @property
     def entries(self) -> list[Entry]:
@@ -170,7 +180,7 @@ class Summary:
     @cached_property
     def friedman(self) -> FriedmanResult | None:
         """Friedman's test over the data sets; None for fewer than two sets or three models."""
-        if len(self.datasets) < 2 or len(self.complete_models) < 3:
+        if not self.has_several_sets or len(self.complete_models) < 3:
             return None
         return friedman(self.scores.round(4))
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..datasets import DataError, TaskData, load
 from .catalogue import SELF_TUNING, is_conic, model_name, resolve_models
+from .faces import load_pair_tasks
 from .metrics import METRICS
 from .plan import make_plan
 from .run import execute
@@ -46,6 +47,8 @@ class Outcome:
 
 def load_tasks(spec: Spec) -> dict[str, TaskData]:
     """The data sets of a specification, cut to size and dense."""
+    if spec.protocol == "pairs":
+        return load_pair_tasks(spec.datasets)
     return {name: prepared(load(name), spec) for name in spec.datasets}
 
 
@@ -113,42 +116,66 @@ def _run_notes(store, records, seconds):
 def protocol_notes(spec: Spec) -> list[str]:
     """How the numbers came about, in sentences."""
     budget = "its whole grid" if spec.budget is None else f"at most {spec.budget} configurations of its grid"
-    grid = f"Every model tries {budget}"
-    if spec.protocol == "honest":
-        notes = [
-            f"Protocol honest: nested. Hyper-parameters by stratified {spec.inner_folds}-fold "
-            "cross-validation inside the"
-            " training part, everything (encoding, standardisation, kernel map, metric) fitted there, the test "
-            "part looked at once."
-        ]
-        if spec.splits == "folds":
-            notes.append(
-                f"Outer splits: {spec.runs} × stratified {spec.folds}-fold cross-validation, the same for every model."
-            )
-    elif spec.protocol == "paper":
-        notes = [
-            f"Protocol paper: hyper-parameters by {spec.folds}-fold cross-validation over the whole "
-            "set, and the mean accuracy"
-            f" of the same folds is reported, over {spec.runs} runs with folds drawn anew. Not nested, "
-            "hence optimistic."
-        ]
-    else:
-        notes = [
-            f"Protocol timing: one fit on {spec.folds - 1}/{spec.folds} of the set, one cell at a time, one thread; the"
-            f" hyper-parameters are chosen on a sample of at most {spec.timing_rows} of those rows, outside the clock."
-        ]
-    notes.append(f"{grid} on the same inner folds." if spec.protocol != "paper" else f"{grid} on the same folds.")
+    folds = "folds" if spec.protocol == "paper" else "inner folds"
+    notes = [*_PROTOCOL_NOTES[spec.protocol](spec), f"Every model tries {budget} on the same {folds}."]
     metric = METRICS[spec.metric]
     if spec.metric != "accuracy":
         chosen = METRICS[metric.scoring].inside
         notes.append(f"Reported is {metric.name}; hyper-parameters are chosen by {chosen}.")
-    if spec.kernel == "rbf" and spec.max_components:
-        conic = [model_name(key) for key in resolve_models(spec.models) if is_conic(key)]
-        notes += [f"{', '.join(conic)}: the first {spec.max_components} kernel components only, for time."] * bool(
-            conic
-        )
     own = [entry.name for entry in SELF_TUNING if entry.key in resolve_models(spec.models)]
+    notes += _conic_notes(spec)
     return notes + [f"{name} searches a grid of its own on the same folds, larger than the others'." for name in own]
+
+
+def _honest_notes(spec):
+    yield (
+        f"Protocol honest: nested. Hyper-parameters by stratified {spec.inner_folds}-fold cross-validation inside the"
+        " training part, everything (encoding, standardisation, kernel map, metric) fitted there, the test part looked at"
+        " once."
+    )
+    if spec.splits == "folds":
+        yield f"Outer splits: {spec.runs} × stratified {spec.folds}-fold cross-validation, the same for every model."
+
+
+def _paper_notes(spec):
+    yield (
+        f"Protocol paper: hyper-parameters by {spec.folds}-fold cross-validation over the whole set, and the mean accuracy"
+        f" of the same folds is reported, over {spec.runs} runs with folds drawn anew. Not nested, hence optimistic."
+    )
+
+
+def _timing_notes(spec):
+    yield (
+        f"Protocol timing: one fit on {spec.folds - 1}/{spec.folds} of the set, one cell at a time, one thread; the"
+        f" hyper-parameters are chosen on a sample of at most {spec.timing_rows} of those rows, outside the clock."
+    )
+
+
+def _pairs_notes(spec):
+    yield (
+        "Protocol pairs: nested. One fold is tested at a time. Projections, metrics and models are learned from the other"
+        f" folds; hyper-parameters by {spec.inner_folds} parts of these, each fold, and so each person, kept whole, with"
+        " projections and metrics learned anew in every part."
+    )
+
+
+_PROTOCOL_NOTES = {"honest": _honest_notes, "paper": _paper_notes, "timing": _timing_notes, "pairs": _pairs_notes}
+
+
+def _conic_notes(spec):
+    """What models solved by a conic program are given less of."""
+    names = ", ".join(model_name(key) for key in resolve_models(spec.models) if is_conic(key))
+    limits = {**vars(spec), **spec.conic}
+    most = limits["max_components"]
+    if not names or not most:
+        return
+    if spec.protocol == "pairs":
+        yield (
+            f"{names}: at most {most} principal components of the pair features and {limits['budget']} configurations,"
+            " for time."
+        )
+    if spec.kernel == "rbf":
+        yield f"{names}: the first {most} kernel components only, for time."
 
 
 def data_notes(spec: Spec, tasks: dict[str, TaskData]) -> list[str]:

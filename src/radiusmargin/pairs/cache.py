@@ -26,8 +26,8 @@ def cache_folder(folder=None) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "radiusmargin")
 
 
-def content_key(settings: dict, files=()) -> str:
-    """SHA-256 of settings and of the bytes of files, in order; names and dates of files do not count.
+def content_key(settings: dict, files=(), arrays=()) -> str:
+    """SHA-256 of settings, of the bytes of files, in order, whose names and dates do not count, and of arrays.
 
     >>> content_key({"a": 1, "b": 2}) == content_key({"b": 2, "a": 1})
     True
@@ -38,6 +38,9 @@ def content_key(settings: dict, files=()) -> str:
     for path in files:
         with open(path, "rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array))
     return digest.hexdigest()
 
 

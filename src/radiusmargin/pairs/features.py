@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement, pairwise
+
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_array, check_is_fitted
 
-__all__ = ["PAIR_FEATURES", "FeatureTable", "PairFeatures", "as_pairs", "check_same"]
+from .projection import ImageProjection
 
-PAIR_FEATURES = ("difference", "product", "metric")
-ALIASES = {"both": ("difference", "product")}
+__all__ = ["PAIR_FEATURES", "FeatureTable", "PairFeatures", "as_table", "check_same"]
+
+PAIR_FEATURES = ("difference", "product", "both", "metric", "signed")
 
 
 class FeatureTable:
@@ -18,41 +22,52 @@ class FeatureTable:
 
     Parameters
     ----------
-    rows : array-like of shape (n_images, n_features)
+    rows : array-like of shape (n_images, n_features) or (n_images, n_views, n_features)
+        Several views of an image, such as the image itself and its mirror image, are compared each with each.
     """
 
     def __init__(self, rows):
         self.rows = np.asarray(rows)
-        if self.rows.ndim != 2:
-            raise ValueError(f"table must have shape (n_images, n_features), got {self.rows.shape}.")
+        if self.rows.ndim not in (2, 3):
+            raise ValueError(
+                f"table must have shape (n_images, n_features) or (n_images, n_views, n_features), got {self.rows.shape}."
+            )
+        if self.rows.ndim == 2:
+            self.rows = self.rows[:, None]
 
     def __deepcopy__(self, memo):
         return self
 
     def __repr__(self):
-        return f"FeatureTable({self.rows.shape[0]} x {self.rows.shape[1]})"
+        return f"FeatureTable({' x '.join(map(str, self.rows.shape))})"
 
 
-def as_pairs(pairs, table=None) -> np.ndarray:
-    """Pairs as an array of shape (n_pairs, 2, n_features).
+def as_table(pairs, table=None) -> tuple[np.ndarray, np.ndarray]:
+    """Images and pairs of their row numbers.
 
     Parameters
     ----------
     pairs : array-like of shape (n_pairs, 2, n_features), or of shape (n_pairs, 2) with integers
         The features of both images, or their rows in `table`.
-    table : FeatureTable or array-like of shape (n_images, n_features), optional
+    table : FeatureTable or array-like, optional
+
+    Returns
+    -------
+    rows : ndarray of shape (n_images, n_views, n_features)
+        Where pairs hold features, every image of every pair.
+    pairs : ndarray of int of shape (n_pairs, 2)
 
     Examples
     --------
-    >>> as_pairs([[0, 2]], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    array([[[1., 2.],
-            [5., 6.]]])
+    >>> rows, pairs = as_table([[[1.0, 2.0], [3.0, 4.0]]])
+    >>> rows.shape, pairs
+    ((2, 1, 2), array([[0, 1]]))
     """
     pairs = np.asarray(pairs)
     if pairs.ndim == 3 and pairs.shape[1] == 2:
-        rows = check_array(pairs.reshape(len(pairs), -1), dtype=[np.float64, np.float32], ensure_all_finite="allow-nan",
-                           input_name="pairs")  # fmt: skip
-        return rows.reshape(pairs.shape)
+        rows = check_array(pairs.reshape(2 * len(pairs), -1), dtype=[np.float64, np.float32],
+                           ensure_all_finite="allow-nan", input_name="pairs")  # fmt: skip
+        return rows[:, None], np.arange(len(rows)).reshape(-1, 2)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(
             "pairs must have shape (n_pairs, 2, n_features), or (n_pairs, 2) and hold integers, rows of `table`;"
@@ -63,7 +78,7 @@ def as_pairs(pairs, table=None) -> np.ndarray:
     rows = (table if isinstance(table, FeatureTable) else FeatureTable(table)).rows
     if len(pairs) and (pairs.min() < 0 or pairs.max() >= len(rows)):
         raise ValueError(f"pairs must be rows of the table, 0 to {len(rows) - 1}, got {pairs.min()} to {pairs.max()}.")
-    return rows[pairs]
+    return rows, pairs
 
 
 def check_same(y, n_pairs=None) -> np.ndarray:
@@ -87,77 +102,156 @@ def check_same(y, n_pairs=None) -> np.ndarray:
 
 
 class PairFeatures(TransformerMixin, BaseEstimator):
-    """Symmetric features of pairs.
+    """Symmetric features of pairs, block by block.
+
+    Every block of the images' features is centred and, where `n_components` says so, projected on its principal
+    components; then the two images are compared. Where images have several views, the features are the means over all
+    pairs of views.
 
     Parameters
     ----------
     kinds : str or sequence of str, default="both"
-        "difference" is ``|a - b|``, "product" is ``a * b`` (which wants centred features), "both" is the two side by
-        side, and "metric" is the distance of a and b in a metric that is learned from the training pairs.
-    metric : estimator or None, default=None
-        None whitens the differences within pairs of the same person: ``M = (S + shrinkage tr(S)/d I)^{-1}`` with S
-        their mean outer product. An estimator is fitted to ``|a - b|`` and the labels, and its `components_` L (as of
-        `FSVM` with ``eta > 0``) gives the distance ``|L |a - b||``.
-    shrinkage : float, default=0.1
+        For all blocks, or one for each. "difference" is ``|a - b|``, "product" is ``a * b``, "both" is the two side by
+        side. "metric" is two numbers: distance and cosine of a and b after whitening the differences within training
+        pairs of one person, with S their mean outer product by ``(S + shrinkage tr(S)/d I)^(-1/2)``, and division by
+        their lengths. "signed" is ``a - b``, for models that are symmetric themselves, as `LDML` is.
+    n_components : int, None or sequence, default=None
+        Of PCA, for all blocks or one for each; None does not rotate.
+    blocks : sequence of int or None, default=None
+        Widths of the blocks; None is one block.
+    shrinkage : float, default=0.02
+    cv : int, default=5
+        `fit_transform` compares the training pairs in metrics learned from others: the pairs, in their order, are cut
+        into so many parts, and each part's metric is learned from the rest. A metric makes the pairs that it was
+        learned from look more alike than new ones, and a classifier would set its threshold by that.
 
     Attributes
     ----------
-    components_ : ndarray of shape (rank, n_features)
-        L of the metric, with "metric" only.
+    projections_ : list of ImageProjection
+        Fitted to the first view of the images of the training pairs, each of which counts once.
+    whitenings_ : list of ndarray or None
+        Of the blocks with a metric.
     n_features_in_ : int
+
+    Notes
+    -----
+    As with scikit-learn's ``TargetEncoder``, ``fit(...).transform(...)`` of the training pairs is not
+    ``fit_transform(...)`` where there is a metric.
 
     Examples
     --------
-    >>> PairFeatures("both").fit_transform([[[1.0, -2.0], [3.0, 5.0]]], [1])
-    array([[  2.,   7.,   3., -10.]])
+    >>> PairFeatures("difference").fit_transform([[[1.0, -2.0], [3.0, 5.0]]])
+    array([[2., 7.]])
+    >>> table = np.random.default_rng(0).normal(size=(8, 5))
+    >>> pairs, y = [[0, 1], [2, 3], [4, 5], [6, 7], [1, 2], [3, 4]], [1, 1, 1, 1, 0, 0]
+    >>> PairFeatures(("metric", "both"), blocks=(3, 2), cv=2).fit(pairs, y, table=table).transform(pairs, table=table).shape
+    (6, 6)
     """
 
-    def __init__(self, kinds="both", *, metric=None, shrinkage=0.1):
+    def __init__(self, kinds="both", *, n_components=None, blocks=None, shrinkage=0.02, cv=5):
         self.kinds = kinds
-        self.metric = metric
+        self.n_components = n_components
+        self.blocks = blocks
         self.shrinkage = shrinkage
+        self.cv = cv
 
-    def fit(self, pairs, y=None):
-        """Learn the metric, where there is one; else only the number of features."""
-        kinds = _listed(self.kinds)
-        pairs = as_pairs(pairs)
-        self.n_features_in_ = pairs.shape[2]
-        self.__dict__.pop("components_", None)
-        if "metric" in kinds:
-            if y is None:
-                raise ValueError("kinds='metric' is learned from labelled pairs, got y=None.")
-            self.components_ = self._learn(pairs, check_same(y, len(pairs)))
+    def fit(self, pairs, y=None, *, table=None):
+        """Learn projections and metrics.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) with rows of `table`
+        y : array-like of shape (n_pairs,), optional
+            1 for the same person, 0 or -1 for two; for "metric".
+        table : FeatureTable or array-like, optional
+        """
+        self._learn(pairs, y, table)
         return self
 
-    def transform(self, pairs):
+    def fit_transform(self, pairs, y=None, *, table=None):
+        """Learn, and describe the training pairs, each in metrics that have not seen it; see `cv`."""
+        images, pairs, same = self._learn(pairs, y, table)
+        described = [
+            _compared(kind, rows, None, pairs) if kind != "metric" else self._held_out(rows, pairs, same)
+            for kind, rows in zip(self.kinds_, images, strict=True)
+        ]
+        return np.concatenate(described, axis=1)
+
+    def transform(self, pairs, *, table=None):
         """The features, shape (n_pairs, n_features_out)."""
-        check_is_fitted(self, "n_features_in_")
-        pairs = as_pairs(pairs)
-        if pairs.shape[2] != self.n_features_in_:
-            raise ValueError(f"pairs have {pairs.shape[2]} features, but {self.n_features_in_} were fitted.")
-        a, b = pairs[:, 0], pairs[:, 1]
-        return np.concatenate([getattr(self, f"_{kind}")(a, b) for kind in _listed(self.kinds)], axis=1)
+        check_is_fitted(self, "projections_")
+        rows, pairs = as_table(pairs, table)
+        if rows.shape[2] != self.n_features_in_:
+            raise ValueError(f"pairs have {rows.shape[2]} features, but {self.n_features_in_} were fitted.")
+        images, pairs = self._projected(rows, pairs)
+        parts = zip(self.kinds_, images, self.whitenings_, strict=True)
+        return np.concatenate([_compared(kind, rows, W, pairs) for kind, rows, W in parts], axis=1)
 
-    def _difference(self, a, b):
-        return np.abs(a - b)
+    def parts(self, n_features: int) -> list[tuple[slice, PairFeatures]]:
+        """The columns of every block, and what describes it alone: side by side they are the whole.
 
-    def _product(self, a, b):
-        return a * b
+        >>> [columns for columns, _ in PairFeatures(("metric", "both"), blocks=(3, 2)).parts(5)]
+        [slice(0, 3, None), slice(3, 5, None)]
+        """
+        widths = self._widths(n_features)
+        settings = zip(self._columns(widths), _for_each("kinds", self.kinds, widths),
+                       _for_each("n_components", self.n_components, widths), strict=True)  # fmt: skip
+        own = {"shrinkage": self.shrinkage, "cv": self.cv}
+        return [(columns, PairFeatures(kind, n_components=k, **own)) for columns, kind, k in settings]
 
-    def _metric(self, a, b):
-        delta = a - b if self.metric is None else np.abs(a - b)
-        return np.linalg.norm(delta @ self.components_.T, axis=1, keepdims=True)
+    def _widths(self, n_features):
+        widths = [n_features] if self.blocks is None else [int(width) for width in self.blocks]
+        if sum(widths) != n_features:
+            raise ValueError(f"blocks must add up to the {n_features} features, got {widths}.")
+        return widths
 
-    def _learn(self, pairs, same):
-        delta = pairs[:, 0] - pairs[:, 1]
-        if self.metric is not None:
-            return clone(self.metric).fit(np.abs(delta), same.astype(int)).components_
-        if not same.any():
-            raise ValueError("kinds='metric' needs pairs of the same person, and there is none.")
-        S = delta[same].T @ delta[same] / same.sum()
-        ridge = self.shrinkage * np.trace(S) / len(S)
-        root = cholesky(S + max(ridge, np.finfo(S.dtype).tiny) * np.eye(len(S)), lower=True)
-        return solve_triangular(root, np.eye(len(S)), lower=True)
+    @staticmethod
+    def _columns(widths):
+        return [slice(a, b) for a, b in pairwise(np.cumsum([0, *widths]).tolist())]
+
+    def _learn(self, pairs, y, table):
+        """Fit, and return the projected images, pairs of their rows, and labels."""
+        rows, pairs = as_table(pairs, table)
+        widths = self._widths(rows.shape[2])
+        self.n_features_in_ = rows.shape[2]
+        self.kinds_ = _for_each("kinds", self.kinds, widths)
+        unknown = [kind for kind in self.kinds_ if kind not in PAIR_FEATURES]
+        if unknown:
+            raise ValueError(f"kinds must be some of {', '.join(map(repr, PAIR_FEATURES))}, got {unknown[0]!r}.")
+        same = None if y is None else check_same(y, len(pairs))
+        if "metric" in self.kinds_ and (same is None or not same.any()):
+            raise ValueError("kinds='metric' is learned from labelled pairs, some of the same person.")
+        self.slices_ = self._columns(widths)
+        sizes = _for_each("n_components", self.n_components, widths)
+        seen = rows[np.unique(pairs), 0]
+        self.projections_ = [ImageProjection(k).fit(seen[:, part]) for k, part in zip(sizes, self.slices_, strict=True)]
+        images, pairs = self._projected(rows, pairs)
+        self.whitenings_ = [
+            _whitening(rows, pairs[same], self.shrinkage) if kind == "metric" else None
+            for kind, rows in zip(self.kinds_, images, strict=True)
+        ]
+        return images, pairs, same
+
+    def _projected(self, rows, pairs):
+        """For every block the images of the pairs, shape (n_images, n_views, n_components), and pairs of their rows."""
+        seen, places = np.unique(pairs, return_inverse=True)
+        rows = rows[seen]
+        return [
+            projection.transform(rows[:, :, part].reshape(-1, part.stop - part.start)).reshape(*rows.shape[:2], -1)
+            for projection, part in zip(self.projections_, self.slices_, strict=True)
+        ], places.reshape(-1, 2)
+
+    def _held_out(self, rows, pairs, same):
+        """Similarities of the training pairs, part by part, in the metric of the other parts."""
+        described = np.empty((len(pairs), 2), dtype=rows.dtype)
+        for rest, part in KFold(min(self.cv, len(pairs))).split(pairs):
+            learned = pairs[rest][same[rest]]
+            if not len(learned):
+                raise ValueError(
+                    f"cv={self.cv} leaves no pairs of the same person to learn a metric from; shuffle them."
+                )
+            described[part] = _compared("metric", rows, _whitening(rows, learned, self.shrinkage), pairs[part])
+        return described
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -165,11 +259,57 @@ class PairFeatures(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _listed(kinds):
-    """The parts of a choice of features."""
-    names = [kinds] if isinstance(kinds, str) else list(kinds)
-    parts = [part for name in names for part in ALIASES.get(name, (name,))]
-    if not parts or not set(parts) <= set(PAIR_FEATURES):
-        known = ", ".join(map(repr, (*PAIR_FEATURES, *ALIASES)))
-        raise ValueError(f"kinds must be one or several of {known}, got {kinds!r}.")
-    return list(dict.fromkeys(parts))
+def _for_each(name, value, widths):
+    """A value for every block."""
+    if value is None or isinstance(value, str) or np.isscalar(value):
+        return [value] * len(widths)
+    if len(value) != len(widths):
+        raise ValueError(f"{name} must be one value, or one for each of {len(widths)} blocks, got {len(value)}.")
+    return list(value)
+
+
+def _views(rows):
+    """Pairs (u, v) of views with u <= v."""
+    return combinations_with_replacement(range(rows.shape[1]), 2)
+
+
+def _whitening(rows, pairs, shrinkage):
+    """W with ``W'(S + shrinkage tr(S)/d I)W = I``, S the mean outer product of the differences of these pairs."""
+    a, b = rows[pairs[:, 0]], rows[pairs[:, 1]]
+    deltas = (a[:, u] - b[:, v] for w in _views(rows) for u, v in {w, w[::-1]})
+    S = sum((delta.T @ delta).astype(float) for delta in deltas) / (len(pairs) * rows.shape[1] ** 2)
+    ridge = max(shrinkage * np.trace(S) / len(S), np.finfo(float).tiny)
+    root = cholesky(S + ridge * np.eye(len(S)), lower=True)
+    return solve_triangular(root, np.eye(len(S)), lower=True).T.astype(rows.dtype)
+
+
+def _compared(kind, rows, whitening, pairs):
+    """Features of a kind: means over all pairs of views. (u, v) and (v, u) are added first, hence exact symmetry."""
+    if kind == "metric":
+        rows = rows @ whitening
+        rows /= np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), np.finfo(rows.dtype).tiny)
+    a, b, compare = rows[pairs[:, 0]], rows[pairs[:, 1]], COMPARISONS[kind]
+    total = 0.0
+    for u, v in _views(rows):
+        once = compare(a[:, u], b[:, v])
+        total = total + (once if u == v else once + compare(a[:, v], b[:, u]))
+    return total / rows.shape[1] ** 2
+
+
+def _difference(a, b):
+    return np.abs(a - b)
+
+
+def _both(a, b):
+    return np.concatenate([np.abs(a - b), a * b], axis=1)
+
+
+def _similarities(a, b):
+    """Distance and cosine of rows of unit length."""
+    cosine = np.einsum("ij,ij->i", a, b)
+    return np.column_stack([np.sqrt(np.maximum(2 - 2 * cosine, 0)), cosine])
+
+
+COMPARISONS = {
+    "difference": _difference, "product": np.multiply, "both": _both, "metric": _similarities, "signed": np.subtract,
+}  # fmt: skip

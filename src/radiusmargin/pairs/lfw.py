@@ -1,4 +1,4 @@
-"""Labeled Faces in the Wild, view 2, image-restricted: the official pairs, folds and files.
+"""Labeled Faces in the Wild, image-restricted: the official pairs, folds and files.
 
 G. Huang, M. Ramesh, T. Berg, E. Learned-Miller, "Labeled Faces in the Wild", UMass technical report 07-49, 2007.
 """
@@ -13,14 +13,19 @@ import numpy as np
 
 from ..datasets import DataError
 from .attributes import load_attributes
-from .sift import SiftFeatures, sift_table
-from .task import PairTask
+from .images import face_table
+from .landmarks import load_landmarks
+from .lbp import LbpFeatures
+from .sift import SiftFeatures
 
-__all__ = ["LFWPairs", "find_lfw", "load_lfw", "read_pairs"]
+__all__ = ["LFW", "LFWPairs", "find_lfw", "load_lfw", "read_pairs"]
 
 DATA_VARIABLE = "RADIUSMARGIN_DATA"
 IMAGE_FOLDERS = ("lfw_funneled", "lfw-deepfunneled", "lfw_deepfunneled", "lfw")
-KINDS = ("attribute", "sift", "combined")
+TABLES = ("attribute", "sift", "lbp")
+FEATURES = {"sift": SiftFeatures(), "lbp": LbpFeatures()}
+LANDMARKS = "landmarks.npz"
+VIEW_1 = ("pairsDevTrain.txt", "pairsDevTest.txt")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,27 @@ class LFWPairs:
     def file_names(self) -> tuple[str, ...]:
         """Paths within the folder of images."""
         return tuple(f"{person}/{person}_{number:04d}.jpg" for person, number in self.images)
+
+
+@dataclass(frozen=True, eq=False)
+class LFW:
+    """Pairs, and what is known of their images.
+
+    Attributes
+    ----------
+    pairs : LFWPairs
+    files : tuple of Path
+        Of the images.
+    tables : dict of str to ndarray of shape (n_images, n_views, n_features)
+        "attribute", with NaN for images that have none; "sift" and "lbp", of the image and its mirror image.
+    messages : dict of str to str
+        A sentence on the pairs, and on each table.
+    """
+
+    pairs: LFWPairs
+    files: tuple[Path, ...]
+    tables: dict[str, np.ndarray]
+    messages: dict[str, str]
 
 
 def read_pairs(path) -> LFWPairs:
@@ -137,49 +163,58 @@ def _not_found(looked) -> DataError:
     )
 
 
-def load_lfw(
-    data_home=None, *, kinds=("attribute", "combined"), sift=None, attributes=None, cache=None, progress=None
-) -> PairTask:
+def load_lfw(data_home=None, *, view=2, tables=TABLES, cache=None, progress=None) -> LFW:
     """Pairs, folds and features of LFW.
 
     Parameters
     ----------
     data_home : str, Path or None
-        See `find_lfw`.
-    kinds : sequence of {"attribute", "sift", "combined"}
-        Tables to make; "combined" is SIFT and attributes side by side.
-    sift : SiftFeatures, optional
-    attributes : str, Path or None
-        The file of attributes, where it is not beside ``pairs.txt``; see `load_attributes`.
+        See `find_lfw`. Beside the pairs it holds the attributes (`load_attributes`) and the landmarks
+        (`load_landmarks`); without landmarks all images have the points of an average face.
+    view : {1, 2}, default=2
+        2 is the protocol's ten folds. 1 is for choosing features and models: the pairs of pairsDevTrain.txt, in three
+        parts, are the folds 0 to 2, those of pairsDevTest.txt fold 3, the one to be tested.
+    tables : sequence of {"attribute", "sift", "lbp"}
+        What to make.
     cache, progress
-        See `sift_table`.
-
-    Returns
-    -------
-    PairTask
-        With NaN for the attributes of images that have none.
+        See `face_table`.
     """
-    unknown = sorted(set(kinds) - set(KINDS))
-    if unknown or not kinds:
-        raise ValueError(f"kinds must be some of {', '.join(map(repr, KINDS))}, got {tuple(kinds)!r}.")
+    unknown = sorted(set(tables) - set(TABLES))
+    if unknown or not tables:
+        raise ValueError(f"tables must be some of {', '.join(map(repr, TABLES))}, got {tuple(tables)!r}.")
     pairs_file, folder = find_lfw(data_home)
-    lfw = read_pairs(pairs_file)
-    tables, messages = {}, [f"LFW, view 2, image-restricted: {len(lfw.y)} pairs of {len(lfw.images)} images"]
-    if {"attribute", "combined"} & set(kinds):
-        tables["attribute"], told = load_attributes(attributes or pairs_file.parent, lfw)
-        messages.append(told)
-    if {"sift", "combined"} & set(kinds):
-        sift = sift or SiftFeatures()
-        tables["sift"] = sift_table(_existing(folder, lfw.file_names), sift, cache=cache, progress=progress)
-        messages.append(
-            f"SIFT at {len(sift.positions())} fixed points x {len(sift.scales)} scales of {folder.name}, power {sift.power:g}"
-        )
-    blocks = {}
-    if "combined" in kinds:
-        blocks["combined"] = (tables["sift"].shape[1], tables["attribute"].shape[1])
-        tables["combined"] = np.hstack([tables["sift"], tables["attribute"].astype(np.float32)])
-    wanted = {kind: tables[kind] for kind in kinds}
-    return PairTask("lfw", wanted, lfw.pairs, lfw.y, lfw.folds, blocks, tuple(messages))
+    lfw = read_pairs(pairs_file) if view == 2 else _view_1(pairs_file.parent)
+    made, messages = (
+        {},
+        {"pairs": f"LFW, view {view}, image-restricted: {len(lfw.y)} pairs of {len(lfw.images)} images"},
+    )
+    if "attribute" in tables:
+        rows, messages["attribute"] = load_attributes(pairs_file.parent, lfw)
+        made["attribute"] = rows[:, None].astype(np.float32)
+    if {"sift", "lbp"} & set(tables):
+        files = _existing(folder, lfw.file_names)
+        points, told = _landmarks(pairs_file.parent, lfw.file_names)
+        for name in sorted({"sift", "lbp"} & set(tables)):
+            made[name] = face_table(files, FEATURES[name], points, cache=cache, progress=progress)
+            messages[name] = f"{name.upper()} of the images in the folder {folder.name}; {told}"
+    return LFW(lfw, tuple(folder / name for name in lfw.file_names), made, messages)
+
+
+def _landmarks(folder, file_names):
+    if (folder / LANDMARKS).is_file():
+        return load_landmarks(folder / LANDMARKS, file_names)
+    return None, f"no {LANDMARKS}: the points of an average face for all"
+
+
+def _view_1(folder):
+    """Both files of view 1 as one: three folds to train, one to test."""
+    train, test = (read_pairs(folder / name) for name in VIEW_1)
+    images = tuple(sorted({*train.images, *test.images}))
+    place = {image: i for i, image in enumerate(images)}
+    pairs = [[place[part.images[i]] for i in pair] for part in (train, test) for pair in part.pairs]
+    y = np.concatenate([train.y, test.y])
+    parts = np.concatenate([np.arange(n) * 3 // n for n in (train.y.sum(), len(train.y) - train.y.sum())])
+    return LFWPairs(images, np.array(pairs), y, np.concatenate([parts, np.full(len(test.y), 3)]))
 
 
 def _existing(folder, names):
@@ -187,7 +222,7 @@ def _existing(folder, names):
     missing = [path for path in paths if not path.is_file()]
     if missing:
         raise DataError(
-            f"{len(missing)} of {len(paths)} images that pairs.txt names are missing, the first is {missing[0]}."
+            f"{len(missing)} of {len(paths)} images that the pairs name are missing, the first is {missing[0]}."
             " Unpack the archive of images anew."
         )
     return paths

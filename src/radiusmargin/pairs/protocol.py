@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from .features import FeatureTable, check_same
 from .scores import RocCurve, roc
 
-__all__ = ["Verification", "cross_verify", "inner_splits", "outer_splits"]
+__all__ = ["Verification", "cross_verify", "inner_splits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +54,6 @@ class Verification:
         return roc(self.y, self.scores)
 
 
-def outer_splits(folds):
-    """(train, test) for every fold, in order.
-
-    >>> [test.tolist() for _, test in outer_splits([0, 1, 0, 1])]
-    [[0, 2], [1, 3]]
-    """
-    folds = np.asarray(folds)
-    values = np.unique(folds)
-    if len(values) < 2:
-        raise ValueError(f"folds must name at least 2 folds, got {values.tolist()}.")
-    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in values]
-
-
 def inner_splits(folds, n_splits):
     """Splits of training pairs that keep each of the training folds, and so each person, whole.
 
@@ -80,18 +67,16 @@ def inner_splits(folds, n_splits):
     return list(GroupKFold(n_splits).split(folds, groups=folds))
 
 
-def cross_verify(verifier, task, kind, *, param_grid=None, n_inner=3, calibrate=None, progress=None) -> Verification:
+def cross_verify(verifier, task, *, param_grid=None, n_inner=3, calibrate=None, progress=None) -> Verification:
     """Evaluate a verifier under the protocol of a task's folds.
 
     Parameters
     ----------
     verifier : PairVerifier
-        A clone of it is fitted for every fold, on pairs of the other folds; so is its projection.
+        A clone of it is fitted for every fold, on pairs of the other folds; so are its features.
     task : PairTask
-    kind : str
-        Which of the task's tables.
     param_grid : dict, optional
-        Hyper-parameters of the verifier to choose among (``{"estimator__C": [...], "projection__n_components": [...]}``),
+        Hyper-parameters of the verifier to choose among (``{"estimator__C": [...], "features__n_components": [...]}``),
         by accuracy, inside the training folds.
     n_inner : int, default=3
         Parts that the training folds are divided into for that.
@@ -104,14 +89,14 @@ def cross_verify(verifier, task, kind, *, param_grid=None, n_inner=3, calibrate=
     Examples
     --------
     >>> from radiusmargin.pairs import PairVerifier, make_pairs
-    >>> result = cross_verify(PairVerifier("svm"), make_pairs(random_state=0), "generated")
+    >>> result = cross_verify(PairVerifier("svm"), make_pairs(random_state=0))
     >>> len(result.fold_accuracy), bool(result.accuracy > 0.8)
     (4, True)
     """
-    table = FeatureTable(task.tables[kind])
-    step = progress(task.n_folds) if progress else (lambda fold: None)
+    table = FeatureTable(task.table)
+    step = progress(len(task.splits)) if progress else (lambda fold: None)
     scores, params = np.full(len(task.y), np.nan), []
-    for fold, (train, test) in enumerate(outer_splits(task.folds)):
+    for fold, (train, test) in enumerate(task.splits):
         fitted, chosen = _fitted(clone(verifier).set_params(table=table), task, train, param_grid, n_inner)
         threshold = fitted.threshold_
         if calibrate is not None:
@@ -119,7 +104,8 @@ def cross_verify(verifier, task, kind, *, param_grid=None, n_inner=3, calibrate=
         scores[test] = fitted.decision_function(task.pairs[test]) - threshold
         params.append(chosen)
         step(fold)
-    return Verification(scores, task.y, task.folds, tuple(params))
+    tested = ~np.isnan(scores)
+    return Verification(scores[tested], task.y[tested], task.folds[tested], tuple(params))
 
 
 def _fitted(verifier, task, train, param_grid, n_inner):

@@ -3,44 +3,71 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+
+from .cache import content_key
+from .features import PairFeatures
 
 __all__ = ["PairTask", "make_pairs", "offline_pairs", "olivetti_pairs"]
 
 
 @dataclass(frozen=True, eq=False)
 class PairTask:
-    """Pairs of images, their labels and their folds.
+    """Pairs of images, their labels and their folds. Two tasks are equal if their contents are.
 
     Attributes
     ----------
     name : str
-    tables : dict of str to ndarray of shape (n_images, n_features)
-        Features of the images by kind, such as "attribute" and "combined"; NaN where one is not known.
+    table : ndarray of shape (n_images, n_features) or (n_images, n_views, n_features)
+        Features of the images; NaN where one is not known.
     pairs : ndarray of int of shape (n_pairs, 2)
-        Rows of the tables.
+        Rows of the table.
     y : ndarray of shape (n_pairs,)
         1 for the same person, 0 for two.
     folds : ndarray of int of shape (n_pairs,)
-        The fold of each pair, from 0.
-    blocks : dict of str to tuple of int
-        Widths of the blocks of a table that has several.
+        The fold of each pair.
+    features : PairFeatures
+        What pairs are told by.
+    tested : tuple of int or None
+        The folds that are tested, each by what is learned from all others; None for every one.
     messages : tuple of str
         What one should know about the data.
+    files : tuple of Path
+        The images, in the order of the table; empty where there are none.
     """
 
     name: str
-    tables: dict
+    table: np.ndarray
     pairs: np.ndarray
     y: np.ndarray
     folds: np.ndarray
-    blocks: dict = field(default_factory=dict)
+    features: PairFeatures = field(default_factory=PairFeatures)
+    tested: tuple[int, ...] | None = None
     messages: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
 
     @property
-    def n_folds(self) -> int:
-        return int(self.folds.max()) + 1
+    def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Training and test pairs of every tested fold, in order."""
+        tested = np.unique(self.folds).tolist() if self.tested is None else self.tested
+        if len(np.unique(self.folds)) < 2:
+            raise ValueError(f"folds must name at least 2 folds, got {np.unique(self.folds).tolist()}.")
+        return [(np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)) for fold in tested]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything that a result can depend on."""
+        settings = {"features": str(self.features.get_params()), "tested": self.tested}
+        return content_key(settings, arrays=(self.table, self.pairs, self.y, self.folds))[:16]
+
+    def __eq__(self, other):
+        return isinstance(other, PairTask) and self.fingerprint == other.fingerprint
+
+    def __hash__(self):
+        return hash(self.fingerprint)
 
 
 def make_pairs(n_people=120, n_images=4, n_features=20, *, n_folds=4, noise=0.6, random_state=None) -> PairTask:
@@ -51,7 +78,7 @@ def make_pairs(n_people=120, n_images=4, n_features=20, *, n_folds=4, noise=0.6,
     Examples
     --------
     >>> task = make_pairs(n_people=8, n_images=3, n_folds=2, random_state=0)
-    >>> task.pairs.shape, task.tables["generated"].shape, task.y.mean().item()
+    >>> task.pairs.shape, task.table.shape, task.y.mean().item()
     ((48, 2), (24, 20), 0.5)
     """
     generator = np.random.default_rng(random_state)
@@ -60,7 +87,8 @@ def make_pairs(n_people=120, n_images=4, n_features=20, *, n_folds=4, noise=0.6,
     images = np.repeat(people, n_images, axis=0) + noise * generator.normal(size=(n_people * n_images, n_features))
     person = np.repeat(np.arange(n_people), n_images)
     pairs, y, folds = _draw_pairs(person, n_folds, generator)
-    return PairTask("generated", {"generated": images}, pairs, y, folds, messages=("generated, not faces",))
+    features = PairFeatures(("metric", "both"), blocks=(n_features // 2, n_features - n_features // 2))
+    return PairTask("generated", images, pairs, y, folds, features, messages=("generated, not faces",))
 
 
 def olivetti_pairs(*, data_home=None, n_folds=5, random_state=0) -> PairTask:
@@ -70,7 +98,8 @@ def olivetti_pairs(*, data_home=None, n_folds=5, random_state=0) -> PairTask:
     faces = fetch_olivetti_faces(data_home=data_home, download_if_missing=False)
     pairs, y, folds = _draw_pairs(faces.target, n_folds, np.random.default_rng(random_state))
     told = ("Olivetti faces, pixels; pairs drawn by this package, no official protocol",)
-    return PairTask("olivetti", {"pixels": faces.data}, pairs, y, folds, messages=told)
+    features = PairFeatures("metric", n_components=40)
+    return PairTask("olivetti", faces.data, pairs, y, folds, features, messages=told)
 
 
 def offline_pairs(*, data_home=None, random_state=0) -> PairTask:

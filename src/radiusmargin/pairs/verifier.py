@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..models import FSVM
 from ..models.registry import make_model
 from ..selection import FSVMCV
-from .features import PairFeatures, as_pairs, check_same
+from .features import PairFeatures, check_same
 from .scores import RocCurve, roc
 
 __all__ = ["PairVerifier"]
@@ -20,8 +20,8 @@ __all__ = ["PairVerifier"]
 class PairVerifier(ClassifierMixin, BaseEstimator):
     """Decides whether the two images of a pair show the same person.
 
-    The images are projected (`projection`, fitted to the images of the training pairs and to no others), turned into
-    symmetric pair features, and classified. It sees labels of pairs only, never who is on an image.
+    Pairs are turned into symmetric features, all of whose projections and metrics are learned from the training pairs,
+    and classified. It sees labels of pairs only, never who is on an image.
 
     Parameters
     ----------
@@ -29,14 +29,11 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
         A key of the registry of models ("svm", "fsvm", "rmm", ...; standardised features where the model is not free
         of units), or any scikit-learn classifier with `decision_function` or `predict_proba`. None is
         ``FSVMCV(random_state=0)``, which chooses its own hyper-parameters.
-    features : str or sequence of str, default="both"
-        "difference", "product", "both", "metric", or several; see `PairFeatures`.
-    projection : transformer or None, default=None
-        For images, such as `ImageProjection(100)` or `PCA(100)`.
-    metric, shrinkage
-        Of the feature "metric"; see `PairFeatures`.
+    features : PairFeatures, str or sequence of str, default="both"
+        What pairs are told by; a string is ``PairFeatures(features)``.
     table : FeatureTable, array-like of shape (n_images, n_features) or None, default=None
-        The features of the images, where pairs are given as row numbers. A `FeatureTable` is not copied by `clone`.
+        The features of the images, where pairs are given as row numbers: an image that is in many pairs then counts once
+        in a projection. A `FeatureTable` is not copied by `clone`.
 
     Attributes
     ----------
@@ -45,7 +42,7 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
     threshold_ : float
         A pair is accepted if its score is at least this: 0 (of decision values; probabilities count from one half)
         until `calibrate_threshold` is called.
-    estimator_, features_, projection_
+    estimator_, features_
         The fitted parts.
 
     Examples
@@ -53,7 +50,7 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
     >>> from radiusmargin.pairs import PairVerifier, make_pairs
     >>> task = make_pairs(random_state=0)
     >>> train = task.folds > 0
-    >>> verifier = PairVerifier("fsvm", table=task.tables["generated"]).fit(task.pairs[train], task.y[train])
+    >>> verifier = PairVerifier("fsvm", table=task.table).fit(task.pairs[train], task.y[train])
     >>> bool(verifier.score(task.pairs[~train], task.y[~train]) > 0.8)
     True
     >>> curve = verifier.roc(task.pairs[~train], task.y[~train])
@@ -61,16 +58,13 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, estimator=None, *, features="both", projection=None, metric=None, shrinkage=0.1, table=None):
+    def __init__(self, estimator=None, *, features="both", table=None):
         self.estimator = estimator
         self.features = features
-        self.projection = projection
-        self.metric = metric
-        self.shrinkage = shrinkage
         self.table = table
 
     def fit(self, pairs, y):
-        """Fit projection, pair features and classifier.
+        """Fit pair features and classifier.
 
         Parameters
         ----------
@@ -78,18 +72,14 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_pairs,)
             1 for the same person; 0, -1 or False for two.
         """
-        pairs = as_pairs(pairs, self.table)
         same = check_same(y, len(pairs))
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError("PairVerifier needs pairs of the same person and pairs of two; y holds one kind only.")
-        self.n_features_in_ = pairs.shape[2]
-        self.projection_ = None
-        if self.projection is not None:
-            self.projection_ = clone(self.projection).fit(distinct_images(pairs))
-        projected = self._project(pairs)
-        self.features_ = PairFeatures(self.features, metric=self.metric, shrinkage=self.shrinkage)
-        rows = self.features_.fit_transform(projected, same)
+        given = isinstance(self.features, PairFeatures)
+        self.features_ = clone(self.features) if given else PairFeatures(self.features)
+        rows = self.features_.fit_transform(pairs, same, table=self.table)
+        self.n_features_in_ = self.features_.n_features_in_
         self.estimator_ = as_classifier(self.estimator).fit(rows, same.astype(int))
         self.threshold_ = 0.0
         return self
@@ -97,10 +87,7 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, pairs):
         """Scores, higher for pairs that look more alike; the same for (a, b) and (b, a)."""
         check_is_fitted(self, "estimator_")
-        pairs = as_pairs(pairs, self.table)
-        if pairs.shape[2] != self.n_features_in_:
-            raise ValueError(f"pairs have {pairs.shape[2]} features, but {self.n_features_in_} were fitted.")
-        return decision_values(self.estimator_, self.features_.transform(self._project(pairs)))
+        return decision_values(self.estimator_, self.features_.transform(pairs, table=self.table))
 
     def predict(self, pairs):
         """The label of "same" where the score reaches `threshold_`."""
@@ -123,27 +110,11 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
         """ROC curve of the pairs, with `equal_error_rate`, `auc` and `tpr_at(fpr)`."""
         return roc(y, self.decision_function(pairs))
 
-    def _project(self, pairs):
-        if self.projection_ is None:
-            return pairs
-        return self.projection_.transform(pairs.reshape(-1, pairs.shape[2])).reshape(len(pairs), 2, -1)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def distinct_images(pairs):
-    """Every image once, in the order of first appearance: one that is in many pairs weighs no more than others.
-
-    >>> distinct_images(np.array([[[1.0], [2.0]], [[2.0], [3.0]]])).ravel()
-    array([1., 2., 3.])
-    """
-    rows = np.ascontiguousarray(pairs.reshape(-1, pairs.shape[2]))
-    _, first = np.unique(rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}").ravel(), return_index=True)
-    return rows[np.sort(first)]
 
 
 def as_classifier(estimator):

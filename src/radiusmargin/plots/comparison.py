@@ -328,7 +328,7 @@ def _portraits(summary, part):
     ]
 
 
-def plot_dimensions(records, names) -> Figure:
+def plot_dimensions(records, names, *, label="kernel components") -> Figure:
     """Accuracy against the number of kernel components, one panel per set: the paper's Figure 2.
 
     Parameters
@@ -337,6 +337,8 @@ def plot_dimensions(records, names) -> Figure:
         Of cells with ``n_components`` fixed.
     names : dict of str to str
         Names of the models by key.
+    label : str
+        What the components are of.
     """
     groups: dict = {}
     for record in records:
@@ -364,7 +366,7 @@ def plot_dimensions(records, names) -> Figure:
     for ax in panels.values():
         _log_scale(ax, sizes or [1])
         ax.set_xticks(sizes, [str(size) for size in sizes])
-        ax.set_xlabel("kernel components", fontsize=9, color=INK)
+        ax.set_xlabel(label, fontsize=9, color=INK)
         ax.grid(color=GRID, lw=0.7)
     handles, labels = next(iter(panels.values())).get_legend_handles_labels()
     figure.legend(handles, labels, frameon=False, fontsize=9, loc="outside upper left", ncols=4)

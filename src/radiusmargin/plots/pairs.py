@@ -1,4 +1,4 @@
-"""Figures of verification: ROC curves with a zoom, and accuracy against the dimension of PCA.
+"""Figures of verification: ROC curves with a zoom, and examples of pairs.
 
 The functions take plain numbers and return a Matplotlib ``Figure`` without pyplot.
 """
@@ -7,23 +7,27 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["plot_roc", "plot_verification_dimensions"]
+__all__ = ["plot_examples", "plot_roc"]
 
 INK, GRID = "#1f2933", "#e4e7eb"
 #: Wong's palette, which readers with colour-blindness can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444")
 LINES = ("-", "--", "-.", ":")
-MARKERS = "osD^vP*"
+GREYS, DASHES = ("#222222", "#666666", "#999999"), ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+POINTS = 800
+FACE = (slice(60, 190), slice(65, 185))  # of an aligned image of 250 x 250
 ZOOM = (0.0, 0.3, 0.6, 1.0)
 
 
-def plot_roc(curves, *, zoom=ZOOM):
+def plot_roc(curves, others=None, *, zoom=ZOOM):
     """ROC curves, whole and, beside it, the corner that matters: the paper's Figure 5.
 
     Parameters
     ----------
     curves : dict of str to RocCurve
         Anything with `fpr`, `tpr` and `equal_error_rate`.
+    others : dict of str to RocCurve, optional
+        Drawn thin and grey, to be compared with.
     zoom : tuple (low FPR, high FPR, low TPR, high TPR)
 
     Examples
@@ -35,11 +39,16 @@ def plot_roc(curves, *, zoom=ZOOM):
     if not curves:
         raise ValueError("curves must hold at least one ROC curve.")
     figure, (whole, corner) = _axes(2, 9.6, 4.6)
-    for number, (name, curve) in enumerate(curves.items()):
-        look = {"color": COLOURS[number % len(COLOURS)], "ls": LINES[number // len(COLOURS) % len(LINES)], "lw": 1.5}
+    looks = [{"color": COLOURS[i % len(COLOURS)], "ls": LINES[i // len(COLOURS) % len(LINES)], "lw": 1.5}
+             for i in range(len(curves))]  # fmt: skip
+    looks += [
+        {"color": GREYS[i % len(GREYS)], "ls": DASHES[i % len(DASHES)], "lw": 1.0} for i in range(len(others or {}))
+    ]
+    for look, (name, curve) in zip(looks, {**curves, **(others or {})}.items(), strict=True):
         label = f"{name} (equal error {100 * curve.equal_error_rate:.1f} %)"
+        points = np.unique(np.linspace(0, len(curve.fpr) - 1, POINTS).astype(int))  # all that a figure can show
         for ax in (whole, corner):
-            ax.plot(curve.fpr, curve.tpr, label=label, **look)
+            ax.plot(curve.fpr[points], curve.tpr[points], label=label, **look)
     for ax in (whole, corner):
         ax.plot([0, 1], [1, 0], color=GRID, lw=1, zorder=0)  # equal errors
         ax.set_aspect("auto")
@@ -49,47 +58,42 @@ def plot_roc(curves, *, zoom=ZOOM):
     corner.set_title("zoom", loc="left", fontsize=10, color=INK)
     whole.set_ylabel("true positive rate", fontsize=9, color=INK)
     whole.add_patch(_frame(zoom))
-    whole.legend(frameon=False, fontsize=8, loc="lower right")
+    whole.legend(frameon=False, fontsize=7, loc="lower right")
     return figure
 
 
-def plot_verification_dimensions(points):
-    """Accuracy against the dimension of PCA, a panel for each kind of features: the paper's Figure 4.
+def plot_examples(examples):
+    """Pairs of images in rows, with the score of each: the paper's Figure 3.
 
     Parameters
     ----------
-    points : sequence of (kind, model, dimension, accuracy in %, standard error)
-
-    Examples
-    --------
-    >>> len(plot_verification_dimensions([("attribute", "SVM", 10, 70.0, 1.0), ("combined", "SVM", 50, 75.0, 1.0)]).axes)
-    2
+    examples : dict of str to list of (path, path, score)
+        A row for each name; the scores are relative to the threshold, positive for "same".
     """
-    kinds = list(dict.fromkeys(point[0] for point in points))
-    models = list(dict.fromkeys(point[1] for point in points))
-    if not kinds:
-        raise ValueError("points must not be empty.")
-    figure, axes = _axes(len(kinds), 4.8 * len(kinds), 3.6)
-    for kind, ax in zip(kinds, axes, strict=True):
-        for number, model in enumerate(models):
-            mine = np.array(sorted(point[2:] for point in points if point[:2] == (kind, model))).reshape(-1, 3)
-            ax.errorbar(
-                *mine[:, :2].T, yerr=mine[:, 2], color=COLOURS[number % len(COLOURS)], ms=5, lw=1.4, capsize=2,
-                marker=MARKERS[number % len(MARKERS)], label=model,
-            )  # fmt: skip
-        ax.set_title(kind, loc="left", fontsize=10, color=INK, fontweight="bold")
-        ax.set_xlabel("dimension of PCA", fontsize=9, color=INK)
-    axes[0].set_ylabel("accuracy (%)", fontsize=9, color=INK)
-    axes[0].legend(frameon=False, fontsize=9)
+    import cv2
+
+    figure = _figure(1.9 * max(map(len, examples.values())), 1.5 * len(examples))
+    parts = figure.subfigures(len(examples), 1, squeeze=False)[:, 0]
+    for part, (name, pairs) in zip(parts, examples.items(), strict=True):
+        part.suptitle(name, fontsize=9, color=INK, x=0.01, ha="left", fontweight="bold")
+        for ax, (a, b, score) in zip(part.subplots(1, len(pairs), squeeze=False)[0], pairs, strict=True):
+            faces = [cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)[FACE] for path in (a, b)]
+            ax.imshow(np.hstack(faces), cmap="gray", vmin=0, vmax=255, interpolation="bilinear")
+            ax.set_title(f"{score:+.2f}".replace("-", "−"), fontsize=8, color=INK, pad=2)
+            ax.set_axis_off()
     return figure
 
 
-def _axes(n, width, height):
+def _figure(width, height):
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("Plots need Matplotlib: pip install 'radiusmargin[experiments]'.") from error
-    figure = Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _axes(n, width, height):
+    figure = _figure(width, height)
     axes = figure.subplots(1, n, squeeze=False)[0]
     for ax in axes:
         ax.grid(color=GRID, lw=0.7)
