@@ -1,6 +1,5 @@
 """FSVMCV: the same choice as an exhaustive search, the rules of choosing, and what it leaves behind."""
 
-import re
 import time
 import warnings
 
@@ -494,8 +493,7 @@ def test_a_bar_counts_every_score(capsys, params):
     X, y = overlapping(60, 3, classes=3)
     model = FSVMCV(**({"Cs": [0.1, 1.0], "cv": 3, "random_state": 0, "verbose": 1} | params)).fit(X, y)
     last = capsys.readouterr().err.rstrip().split("\r")[-1]
-    known, expected = map(int, re.search(r"(\d+) of (\d+) scores", last).groups())
-    assert known == expected >= model.scores_.size  # what is near the best is solved again
+    assert f"{model.scores_.size} of {model.scores_.size} scores" in last
     assert "#" * 30 in last
 
 
@@ -513,7 +511,7 @@ def test_results_tell_times(params):
 
 def test_callbacks_of_scikit_learn(recorder):
     X, y = overlapping()
-    FSVMCV(Cs=[1.0], cv_tol=1e-7).set_callbacks(recorder).fit(X, y)
+    FSVMCV(Cs=[1.0]).set_callbacks(recorder).fit(X, y)
     work = [f"{edge} {what}" for what in ("fit", "score", "refit") for edge in ("begin", "end")]
     assert recorder.told == ["setup", "begin fit", *work, "end fit", "teardown"]
 
@@ -534,6 +532,6 @@ def selection_tasks():
 @pytest.mark.parametrize("task", range(20))
 def test_what_is_chosen_is_what_exact_fits_choose(task):
     X, y = list(selection_tasks())[task]
-    rough, exact = (FSVMCV(random_state=0, cv_tol=tol).fit(X, y) for tol in (1e-3, 1e-7))
-    assert rough.best_params_ == exact.best_params_
-    assert rough.members_ == exact.members_
+    ours, exact = (FSVMCV(random_state=0, cv_tol=tol).fit(X, y) for tol in (None, 1e-9))
+    assert ours.best_params_ == exact.best_params_
+    assert ours.members_ == exact.members_

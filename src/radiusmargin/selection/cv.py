@@ -74,9 +74,9 @@ class FSVMCV(MarginClassifier):
         As in `FSVM`; `random_state` also shuffles the folds.
     tol : float, default=1e-6
         Relative gap of the final fit.
-    cv_tol : float, default=1e-3
-        Relative gap of the fits that are only scored. Those near the best are solved again, to 1e-7, so that what is chosen
-        does not depend on it; scores far from the best may.
+    cv_tol : float or None, default=None
+        Relative gap of the fits that are only scored. None is 1e-7, where scores and choice are those of exact fits, and 1e-5
+        with a kernel.
     verbose : int, default=0
         1 shows progress on standard error.
 
@@ -116,7 +116,7 @@ class FSVMCV(MarginClassifier):
         self, Cs=10, *, whitening=None, scatter="total", multi_class="ovo", eta=0.0, combine="average", band=1.0,
         kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
         scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True, class_weight=None,
-        tol=1e-6, cv_tol=1e-3, max_iter=1000, random_state=None, verbose=0,
+        tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0,
     ):  # fmt: skip
         self.Cs = Cs
         self.whitening = whitening
@@ -261,7 +261,8 @@ class FSVMCV(MarginClassifier):
         check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
         check_number("band", self.band, 0)
         check_number("tol", self.tol, 0, low_allowed=False)
-        check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
+        if self.cv_tol is not None:
+            check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
         check_count("max_iter", self.max_iter)
         check_count("n_repeats", self.n_repeats)
         for name in ("Cs", "whitening", "scatter", "eta", "gamma", "n_components"):

@@ -15,14 +15,12 @@ TIE = 1e-12  # scores closer than this are equal
 class Scores:
     """Scores of members on splits, filled in split by split; what was not reached is NaN.
 
-    `exact` are the members whose fits were solved so well that their scores will not change, `seconds` the time that the
-    fits and the scores of each split took, of all members together.
+    `seconds` is the time that the fits and the scores of each split took, of all members together.
     """
 
     def __init__(self, n_splits, progress):
         self.n_splits, self.progress = n_splits, progress
         self.table: dict[Member, np.ndarray] = {}
-        self.exact: set[Member] = set()
         self.seconds = {"fit": np.zeros(n_splits), "score": np.zeros(n_splits)}
         self._ordered: list[Member] = []
 
@@ -73,12 +71,11 @@ class Scores:
         reach = error[top] if one_standard_error else TIE
         return members[int(np.argmax(mean >= mean[top] - reach))]
 
-    def near_best(self, band, slack=0.0):
-        """Every member within `band` standard errors of the best mean, or that would be if it scored `slack` more."""
+    def near_best(self, band):
+        """Every member within `band` standard errors of the best mean."""
         members, mean, error = self.summary()
         top = int(np.argmax(mean))
-        lowest = mean[top] - band * error[top] - slack - TIE
-        return [m for m, value in zip(members, mean, strict=True) if value >= lowest]
+        return [m for m, value in zip(members, mean, strict=True) if value >= mean[top] - band * error[top] - TIE]
 
     def results(self, searched):
         """A dict in the form of GridSearchCV's ``cv_results_``."""
