@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
@@ -86,3 +87,21 @@ def test_a_constant_kernel_is_named():
     X, y = overlapping()
     with pytest.raises(ValueError, match="does not vary"):
         FSVMCV(CS, whitening=0.0, kernel="rbf", gamma=1e-30).fit(X, y)
+
+
+@pytest.mark.parametrize("combine", ["average", "best"])
+def test_an_indefinite_kernel_has_no_certificate(combine):
+    X, y = overlapping()
+    K = np.tanh(0.5 * X @ X.T - 1.0)
+    with pytest.warns(ConvergenceWarning, match="not positive semi-definite"):
+        model = FSVMCV(CS, kernel="precomputed", combine=combine, cv=3, random_state=0).fit(K, y)
+    assert np.isnan(model.dual_gap_)
+    assert model.score(K, y) > 0.5
+
+
+def test_the_best_estimator_knows_the_names_of_the_features():
+    pd = pytest.importorskip("pandas")
+    X, y = overlapping()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = FSVMCV(CS, kernel="rbf", combine="best", cv=3, random_state=0).fit(frame, y)
+    np.testing.assert_array_equal(model.best_estimator_.predict(frame), model.predict(frame))

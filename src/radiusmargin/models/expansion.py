@@ -39,7 +39,7 @@ def fit_expansion(choice, training, Cs, options: Options, callback=None) -> tupl
 def learn_expansion(model, choice, training, listeners):
     """Fit a model with one C, and set its attributes, those of `SVC` among them.
 
-    Returns scores (n, K) without the intercepts, and combinations (K, n) of the training rows.
+    Returns scores (n, K) without the intercepts, combinations (K, n) of the training rows, and which rows support them.
     """
     options = Options(float(model.tol), int(model.max_iter), model.n_jobs)
     with listeners.problems(training.labels):

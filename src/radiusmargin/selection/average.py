@@ -83,7 +83,8 @@ class Averaging:
         sizes = np.sqrt(squares.mean(axis=0)).clip(1e-300)
         coef = np.einsum("kcn,c->kn", found.coef, 1 / sizes)
         support = np.flatnonzero(coef.any(axis=0))
-        totals = np.array([found.objective.sum(), found.dual_objective.sum(), found.n_iter.sum()])
+        bound = found.dual_objective.sum() if found.definite.all() else np.nan  # there is none
+        totals = np.array([found.objective.sum(), bound, found.n_iter.sum()])
         return space.part(support), (coef[:, support], found.intercept @ (1 / sizes)), totals
 
     def _sum(self, rows, coef, intercept):

@@ -222,17 +222,15 @@ class FSVMCV(MarginClassifier):
     def _refit_best(self, training, choice, member):
         model = FSVM(C=member.C, whitening=member.whitening, eta=member.eta, scatter=member.scatter).set_params(
             multi_class=self.multi_class, fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), tol=self.tol,
-            class_weight=self.class_weight, kernel=self.kernel, degree=self.degree, coef0=self.coef0,
+            class_weight=self.class_weight, kernel=self.kernel, degree=self.degree, coef0=self.coef0, n_jobs=self.n_jobs,
         )  # fmt: skip
         if not choice.is_linear:
             model.set_params(gamma=member.gamma, n_components=member.n_components, random_state=self.random_state)
-        y = self.classes_[training.codes]
-        X = training.X
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # this estimator has one of its own
+            model.fit(training.X, self.classes_[training.codes], sample_weight=training.weight)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # this estimator has one of its own
-            model.fit(X, y, sample_weight=training.weight)
         self.best_estimator_, self.members_, self._model = model, [self.best_params_], model._model
         for name in ("coef_", "intercept_", "objective_", "dual_objective_", "dual_gap_", "n_iter_"):
             if hasattr(model, name):
