@@ -73,7 +73,7 @@ def test_an_integer_weight_equals_copies(scatter, whitening):
 
 @pytest.mark.parametrize("gamma", [0.05, 5.0])
 def test_all_components_only_reproduce_the_labels(gamma):
-    """`methods.md` 2.8: whitened at full rank, outputs are free: every row is on the margin."""
+    """Whitened at full rank, outputs are free: every row is on the margin."""
     X, y, _, _ = task(60)
     model = FSVM(kernel="rbf", gamma=gamma, C=1.0, n_components=59, tol=1e-10)
     with pytest.warns(UserWarning, match=r"keeps all 59 components .* Set n_components to fewer, eta > 0"):

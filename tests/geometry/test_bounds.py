@@ -1,4 +1,4 @@
-"""The bound chain of the radius (mathematics.md section 6, errata E2 to E6) and the farthest pair."""
+"""The bound chain of the radius (errata E2 to E6) and the farthest pair."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@ def assert_certified(ball, X, tol=1e-9):
     """What the result promises, recomputed from the points alone."""
     spread = np.abs(X - X[0]).max()
     slack = 1e-12 * spread + 4.0 * np.finfo(float).eps * np.abs(X).max()
-    A = X[ball.support] - X[0]  # centred: the formula of methods.md 10.1 cancels otherwise
+    A = X[ball.support] - X[0]  # centred: the formula cancels otherwise
     dual = ball.weights @ (A**2).sum(axis=1) - ((ball.weights @ A) ** 2).sum()
     assert (ball.weights > 0.0).all()
     assert ball.weights.sum() == pytest.approx(1.0, abs=1e-14)

@@ -130,7 +130,7 @@ def test_geometric_mean_anchors(rng):
 
 
 def test_geometric_mean_gives_the_metric_of_smoothed_f_svm(rng):
-    """M T M = Q, with Q almost singular: the M-step of `methods.md` 2.4."""
+    """M T M = Q, with Q almost singular: the M-step of smoothed F-SVM."""
     T, w = definite(rng, 6, 1e4), rng.normal(size=6)
     Q = np.outer(w, w) + 1e-8 * np.eye(6)
     M = geometric_mean(np.linalg.inv(T), Q)

@@ -48,7 +48,7 @@ def oracle(penalty, loss, C, X=X):
     return problem.solve(solver="CLARABEL")
 
 
-# -- the chain of methods.md section 12 --------------------------------------------------------------------
+# -- the chain between the models ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weight", [None, np.linspace(0.5, 2, 60)])

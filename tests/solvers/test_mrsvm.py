@@ -1,4 +1,4 @@
-"""MR-SVM: identities MR1-MR5 of methods.md, oracles, certificates, weights and hard scalings."""
+"""MR-SVM: identities, oracles, certificates, weights and hard scalings."""
 
 import cvxpy as cp
 import numpy as np
@@ -12,7 +12,7 @@ R = np.ptp(X, axis=0) / 2
 
 
 def primal(result, X, y, C):
-    """(MR) of methods.md 4.1 at the solution."""
+    """The objective of the docstring at the solution."""
     R = np.ptp(X, axis=0) / 2
     used = result.mu > 0
     xi = np.maximum(0, 1 - y * (X @ result.coef + result.intercept))

@@ -1,4 +1,4 @@
-"""MSVM: identities S1-S4 of methods.md, oracles, certificates, weights and hard scalings."""
+"""MSVM: identities, oracles, certificates, weights and hard scalings."""
 
 import cvxpy as cp
 import numpy as np
@@ -17,7 +17,7 @@ def primal(result, X, y, C):
 
 
 def check_dual(result, X, y, C):
-    """The multipliers are dual feasible and have the dual value (methods.md 7)."""
+    """The multipliers are dual feasible and have the dual value."""
     delta = result.bound_multipliers
     assert (result.alpha >= 0).all()
     assert (result.alpha <= C * (1 + 1e-12)).all()

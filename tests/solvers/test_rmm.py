@@ -1,4 +1,4 @@
-"""RMM: identities R1-R10 of methods.md, oracles, certificates, weights and hard scalings."""
+"""RMM: identities, oracles, certificates, weights and hard scalings."""
 
 import cvxpy as cp
 import numpy as np

@@ -1,4 +1,4 @@
-"""R-SVM_mu+ and R-SVM+: identities M1-M9 and P1-P6 of methods.md, oracles, weights and hard scalings."""
+"""R-SVM_mu+ and R-SVM+: identities, oracles, weights and hard scalings."""
 
 import cvxpy as cp
 import numpy as np

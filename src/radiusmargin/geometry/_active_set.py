@@ -1,6 +1,6 @@
 """Exact enclosing balls of a few points: the inner solver of `minimum_enclosing_ball`.
 
-The dual of the ball problem (`methods.md` 10.1) is the concave quadratic programme
+The dual of the ball problem is the concave quadratic programme
 
     max_beta  sum_i beta_i |x_i|^2 - |sum_i beta_i x_i|^2,   beta in the simplex,
 

@@ -85,8 +85,7 @@ def radius_bounds(X, mu=None) -> RadiusBounds:
     Notes
     -----
     No upper bound dominates another (erratum E6): compare `mean_interval`, `jung_interval` and
-    `feature_interval`, or take the best of them from `interval`. See `mathematics.md` section 6 and
-    `methods.md` 10.1.
+    `feature_interval`, or take the best of them from `interval`.
 
     Examples
     --------

@@ -23,7 +23,7 @@ def farthest_pair(X) -> tuple[int, int, float]:
     i, j : int
         Rows, ``i < j`` (both zero if there is one row only).
     distance : float
-        The diameter, twice the radius ``R_O`` of `methods.md` section 0 (unsquared: erratum E2).
+        The diameter, twice the radius ``R_O`` (unsquared: erratum E2).
 
     Notes
     -----

@@ -21,7 +21,7 @@ class EnclosingBall:
     radius : float
         Largest distance of a point to the centre: the ball encloses all points, converged or not.
     lower_bound : float
-        No enclosing ball is smaller: root of the dual value ``sum_i beta_i |x_i - c|^2`` (`methods.md` 10.1).
+        No enclosing ball is smaller: root of the dual value ``sum_i beta_i |x_i - c|^2``.
     support : ndarray of int
         The rows that span the ball.
     weights : ndarray

@@ -14,8 +14,7 @@ def geometric_mean(A, B) -> np.ndarray:
     .. math:: A \# B = A^{1/2} \left(A^{-1/2} B A^{-1/2}\right)^{1/2} A^{1/2}
 
     the only positive definite solution of ``G A^{-1} G = B``. With ``A = T^{-1}`` and ``B = Q = WW' + eta
-    I`` it is the metric of smoothed F-SVM up to its scale: ``M T M = Q`` (`mathematics.md` section 2,
-    `methods.md` 2.4).
+    I`` it is the metric of smoothed F-SVM up to its scale: ``M T M = Q`` (`mathematics.md` section 2).
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def whitening(S, p: float = 1.0, *, rtol: float | None = None) -> np.ndarray:
     """Symmetric transformation ``L = S^{-p/2}`` on the range of `S`; ``X @ L`` has the scatter ``S^{1-p}``.
 
     ``p = 1`` whitens, ``p = 1/2`` semi-whitens (the paper's initialisation ``Lambda^{-1/4} U'(x - xbar)``
-    up to a rotation, `methods.md` 2.5), ``p = 0`` changes nothing but projects onto the range. The metric
+    up to a rotation), ``p = 0`` changes nothing but projects onto the range. The metric
     of the transformation is ``M = L'L = S^{-p}``.
 
     Parameters
@@ -138,7 +138,7 @@ def semi_whitening(S, *, rho: float = 1.0, w_norm: float = 1.0, rtol: float | No
     .. math:: M_0 = \sqrt{\|w\|^2 / (2\rho)}\; S^{-1/2}
 
     minimises :math:`\tfrac12 \|w\|^2 \mathrm{tr}(M^{-1}) + \rho\,\mathrm{tr}(MS)`, an upper bound of the
-    F-SVM objective for a fixed norm of w (Theorem 4; `methods.md` 2.5). The paper loses a factor of two
+    F-SVM objective for a fixed norm of w (Theorem 4). The paper loses a factor of two
     after Eq. 14 (:math:`\tau' = \rho/\|w\|^2` where it is :math:`2\rho/\|w\|^2`, erratum E9) and in Eq. 17
     and line 2 of Algorithm 1 multiplies by :math:`\sqrt{\tau'}` where one has to divide (erratum E10). The
     scale only rescales C; the shape is what matters.

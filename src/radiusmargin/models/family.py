@@ -1,6 +1,6 @@
 """F-SVM from the SVM on standardised features (exponent 0) to full whitening (1): hinge problems with a scatter as regulariser.
 
-On some rows every exponent, labelling and C is one problem of a batch (mathematics page, section 3).
+On some rows every exponent, labelling and C is one problem of a batch (mathematics page, sections 2 and 5).
 """
 
 from __future__ import annotations

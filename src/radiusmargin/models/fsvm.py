@@ -121,9 +121,13 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     Notes
     -----
-    Rank-deficient data (fewer rows than features, collinear or constant features) are solved in the range of the
-    scatter. Sparse input stays sparse where the scatter has (clearly) full rank; else, and with a kernel, the rows are projected
-    to dense ones of that rank.
+    T is a power of R on the range of R: rank-deficient data (fewer rows than features, collinear or constant features) are
+    solved there. Its rank is that of the standardised rows; directions along which they differ by no more than the rounding of
+    their entries count as none. At whitening 0 all features that vary are in. Sparse input stays sparse where the scatter has
+    (clearly) full rank; else the rows are projected to dense ones of that rank.
+
+    Different models may be fitted in threads at the same time. One object must not be fitted by several threads at once, as
+    with all estimators of scikit-learn: `fit` writes to it.
 
     Examples
     --------

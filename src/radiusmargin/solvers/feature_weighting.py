@@ -38,7 +38,7 @@ def mrsvm(
     tol: float = 1e-6,
     max_iter: int = 200,
 ) -> MRSVMResult:
-    """Solve MR-SVM with squared slacks, the convex reading of the model (``methods.md`` 4.1).
+    """Solve MR-SVM with squared slacks, the convex reading of the model.
 
     ``min 1/2 sum_k w_k^2 / mu_k + 1/(2 s(mu)) sum_i c_i xi_i^2`` over the simplex of `mu`, with
     ``c_i = C sample_weight_i``, ``s(mu) = sum_k mu_k R_k^2`` and R_k the half range of feature k; by the dual

@@ -46,7 +46,7 @@ def msvm(
 ) -> MSVMResult:
     """Solve MSVM globally.
 
-    The published problem is not convex in (w, A); without the metric it is (``methods.md`` 7), with
+    The published problem is not convex in (w, A); without the metric it is, with
     ``c_i = C sample_weight_i``: ``min 1/2 max_i (w'(x_i - xbar))^2 + sum_i c_i hinge_i``. Its dual is
     ``max sum(alpha) - 1/2 (sum_i |delta_i|)^2`` with ``0 <= alpha <= c``, ``y'alpha = 0`` and
     ``sum_i alpha_i y_i x_i = sum_i delta_i (x_i - xbar)``.

@@ -84,7 +84,7 @@ def rsvm_mu_plus(
     """Solve R-SVM_mu+: weights of the features, with the largest distance as a penalty.
 
     ``min 1/2 sum_k w_k^2 / mu_k + lam r + sum_i c_i hinge_i`` over the simplex of `mu`, where
-    ``r = 1/2 max_ij sum_k mu_k d2_ijk`` and ``c_i = C sample_weight_i`` (``methods.md`` 5.1); by the dual
+    ``r = 1/2 max_ij sum_k mu_k d2_ijk`` and ``c_i = C sample_weight_i``; by the dual
     (5.2) ``max sum(alpha) - 1/2 max_k [g_k^2 - q_k(eta)]``, ``sum(eta) = lam``, where
     ``q_k(eta) = sum_ij eta_ij d2_ijk``, with pairs generated as they are violated.
 
@@ -140,7 +140,7 @@ def rsvm_plus(
 ) -> RSVMPlusResult:
     """Solve R-SVM+: the separator itself scales the features, with the largest distance as a penalty.
 
-    ``min 1/2 |w|^2 + lam r + sum_i c_i hinge_i``, ``r = 1/2 max_ij sum_k w_k^2 d2_ijk`` (``methods.md`` 6.1);
+    ``min 1/2 |w|^2 + lam r + sum_i c_i hinge_i``, ``r = 1/2 max_ij sum_k w_k^2 d2_ijk``;
     by the dual (6.3) ``max sum(alpha) - 1/2 sum_k g_k^2 / (1 + q_k(eta))``, ``sum(eta) = lam``. The
     parameters are those of `rsvm_mu_plus`.
 

@@ -42,7 +42,7 @@ def rmm(
     """Solve the relative margin machine.
 
     ``min 1/2 |w|^2 + sum_i c_i hinge_i  s.t.  |w'x_i + b| <= B`` with ``c_i = C sample_weight_i``, through
-    the dual (``methods.md`` 3.2), whose matrix holds X only once: ``max sum(alpha) - B sum(lam + lam*) -
+    the dual, whose matrix holds X only once: ``max sum(alpha) - B sum(lam + lam*) -
     1/2 |X'theta|^2`` with ``theta = alpha y - lam + lam*`` and ``sum(theta) = 0``.
 
     Parameters
