@@ -31,6 +31,20 @@ def test_the_search_is_that_of_grid_search():
     assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.97  # equal scores may be at other parameters
 
 
+def test_the_search_is_scored_by_the_metric_of_the_comparison():
+    """Nine rows in ten are of one class: all neighbours are good for accuracy, for balanced accuracy few are."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(100) % 10 == 0).astype(int)
+    X = rng.normal(size=(100, 2)) + y[:, None]
+    chosen = {
+        name: NeighboursCV("passthrough", cv=5, scoring=name).fit(X, y) for name in ("accuracy", "balanced_accuracy")
+    }
+    assert chosen["accuracy"].best_score_ >= 0.9
+    assert chosen["balanced_accuracy"].best_score_ < 0.8
+    _, tasks, plan = toy_plan(names=("a",), models=("knn-none",), metric="balanced_accuracy", splits="folds")
+    assert run_cell(plan[0], tasks["a"])["status"] == "ok"
+
+
 def test_the_test_folds_are_not_seen_by_the_transformation():
     """A transformation that knows the labels of all rows would score 1 on noise."""
     rng = np.random.default_rng(0)

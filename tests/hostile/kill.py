@@ -1,7 +1,7 @@
 """Run a command quietly in one folder; in another kill it without warning at random moments and start it again each time.
 
-``kill.py N LONGEST QUIET KILLED COMMAND...`` kills N times, after LONGEST seconds at most, and prints how many of the runs
-had not ended by then. The command runs in children of this process, which has imported everything: a start is quick.
+``kill.py N LONGEST QUIET KILLED COMMAND...`` kills N times, after LONGEST seconds or a third of the quiet run at most, and
+prints how many of the runs had not ended by then. The command runs in children of this process, which has imported everything: a start is quick.
 """
 
 import os
@@ -41,8 +41,10 @@ if __name__ == "__main__":
     n_kills, longest, quiet, killed, *command = sys.argv[1:]
     rng = random.Random(0)
     os.chdir(quiet)
+    began = time.monotonic()
     finished(command)
+    longest = min(float(longest), (time.monotonic() - began) / 3)  # else a quick command would end first
     os.chdir(killed)
-    n_killed = sum(killed_at(command, rng.uniform(0.0, float(longest))) for _ in range(int(n_kills)))
+    n_killed = sum(killed_at(command, rng.uniform(0.0, longest)) for _ in range(int(n_kills)))
     finished(command)
     print(n_killed)
