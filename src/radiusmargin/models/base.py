@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import ConvergenceWarning, check_count, check_number, check_sample_weight
 from .._compat import CallbackSupportMixin, with_callbacks
-from ..features.space import FeatureChoice, Mapped
+from ..features.space import Mapped
 from ..problems import relative_gap
 from .linear import LinearModel
 from .listeners import Listeners
@@ -124,7 +124,7 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         weight = check_sample_weight(sample_weight, len(y))
         # A row of weight zero is a row left out: also of the classes.
         # (A precomputed kernel keeps them, since its columns are rows too; the solvers leave them out.)
-        drop = not FeatureChoice.of(self).is_precomputed
+        drop = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
         kept = np.flatnonzero(weight) if drop else np.arange(len(y))
         if drop and not weight.all():
             X, y, weight = X[kept], y[kept], weight[kept]

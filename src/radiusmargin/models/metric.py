@@ -45,6 +45,8 @@ def metric_root(A, white=None):
         A = left[:, sizes**2 > RANK * sizes[0] ** 2].T @ A
     if not A.any():
         return np.zeros((1, A.shape[1]))
+    if len(A) == 1 < A.shape[1]:
+        return with_positive_pivots(A)
     _, roots, axes = np.linalg.svd(A, full_matrices=False)
     if len(roots) == A.shape[1]:
         return (axes.T * roots) @ axes
