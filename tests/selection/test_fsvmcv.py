@@ -535,3 +535,27 @@ def test_what_is_chosen_is_what_exact_fits_choose(task):
     ours, exact = (FSVMCV(random_state=0, cv_tol=tol).fit(X, y) for tol in (None, 1e-9))
     assert ours.best_params_ == exact.best_params_
     assert ours.members_ == exact.members_
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("combine", ["average", "best"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_learned_metric(classes, combine, kernel):
+    """The rows in it have a mean squared radius of one, as those of FSVM."""
+    X, y = overlapping(90, 4, classes=classes)
+    model = FSVMCV(Cs=[0.1, 1.0], whitening=0.0, kernel=kernel, combine=combine, cv=3).fit(X, y)
+    Z = model.transform(X)
+    assert Z.shape == (90, len(model.get_feature_names_out()))
+    if combine == "average":
+        assert np.sum((Z - Z.mean(axis=0)) ** 2) == pytest.approx(90)
+    if kernel == "linear":
+        np.testing.assert_allclose(Z, X @ model.components_.T, atol=1e-8)
+
+
+def test_repeatable_by_default():
+    X, y = overlapping(80, 4, classes=3)
+    a, b = (FSVMCV(Cs=4).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(a.scores_, b.scores_)
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+    repeated = [FSVMCV(Cs=3, n_repeats=2).fit(X, y).scores_ for _ in range(2)]
+    np.testing.assert_array_equal(*repeated)

@@ -47,6 +47,10 @@ class Sum:
     def reduction(self) -> Reduction:
         return self.parts[0].reduction
 
+    @property
+    def intercept(self) -> np.ndarray:
+        return sum(part.intercept for part in self.parts)
+
     def scores(self, X) -> np.ndarray:
         return sum(part.scores(X) for part in self.parts)
 

@@ -8,18 +8,24 @@ from itertools import groupby
 import numpy as np
 
 from ..features.space import Raw
+from ..geometry.powers import with_positive_pivots
 from ..models.expansion import fit_expansion
 from ..models.family import Family
 from ..models.linear import LinearModel, Sum
+from ..models.metric import RANK
 from .data import blocks
 from .ways.fold_by_fold import smoothed
 
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """The model, and the sums of the members' certificates."""
+    """The model, and the sums of the members' certificates.
+
+    `directions` (K, rank) turn scores of the problems into rows of the metric that the separators make.
+    """
 
     model: Sum
+    directions: np.ndarray
     objective: float
     dual_objective: float
     n_iter: int
@@ -32,21 +38,25 @@ class Averaging:
         self.training, self.choice, self.fitting, self.tol = training, choice, fitting, tol
 
     def of(self, members, groups) -> Averaged:
-        parts, totals = [], np.zeros(3)
+        parts, totals, scores = [], np.zeros(3), 0.0
         for group in groups:
             own = sorted((m for m in members if group.holds(m)), key=lambda m: (m.whitening, m.C))
             if own:
                 fit = self._expansion if group.is_expansion(self.choice) else self._explicit
-                space, (coef, intercept), certificates = fit(group, own)
+                space, (coef, intercept), certificates, own_scores = fit(group, own)
+                scores = scores + own_scores
                 parts.append(LinearModel(space, coef / len(members), intercept / len(members), self.training.reduction))
                 totals += certificates
         if isinstance(parts[0].space, Raw):
             coef, intercept = sum(part.coef for part in parts), sum(part.intercept for part in parts)
             parts = [LinearModel(parts[0].space, coef, intercept, self.training.reduction)]
-        return Averaged(Sum(tuple(parts)), float(totals[0]), float(totals[1]), int(totals[2]))
+        directions = _directions(scores, self.training.costs)
+        return Averaged(
+            Sum(tuple(parts)), directions * len(members), float(totals[0]), float(totals[1]), int(totals[2])
+        )
 
     def _explicit(self, group, members):
-        """(space, separators of the sum, certificates) of members that share features."""
+        """(space, separators of the sum, certificates, scores) of members that share features."""
         training = self.training
         space = group.choice(self.choice).explicit(group.powers[0])
         rows = space.fit(training.X, training.costs)
@@ -54,7 +64,8 @@ class Averaging:
             coef, intercept, certificates = self._smoothed(space, rows, members)
         else:
             coef, intercept, certificates = self._family(space, rows, group, members)
-        return space, self._sum(rows, coef, intercept), certificates
+        coef, intercept = self._sum(rows, coef, intercept)
+        return space, (coef, intercept), certificates, np.asarray(rows @ coef.T)
 
     def _family(self, space, rows, group, members):
         training, found = self.training, []
@@ -85,7 +96,9 @@ class Averaging:
         support = np.flatnonzero(coef.any(axis=0))
         bound = found.dual_objective.sum() if found.definite.all() else np.nan  # there is none
         totals = np.array([found.objective.sum(), bound, found.n_iter.sum()])
-        return space.part(support), (coef[:, support], found.intercept @ (1 / sizes)), totals
+        intercept = found.intercept @ (1 / sizes)
+        scores = np.einsum("kcn,c->nk", found.scores, 1 / sizes) - intercept
+        return space.part(support), (coef[:, support], intercept), totals, scores
 
     def _sum(self, rows, coef, intercept):
         """Separators (M, K, d) of some members, each divided by the size of its scores, as those of their sum."""
@@ -95,3 +108,15 @@ class Averaging:
             squares = weight @ decision**2 / weight.sum()
             sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1)).clip(1e-300)
         return np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)
+
+
+def _directions(scores, weight):
+    """What turns scores (n, K) into coordinates of their mean metric: each of unit variance, directions by their size."""
+    p = weight / weight.sum()
+    Z = scores - p @ scores
+    deviation = np.sqrt(p @ Z**2)
+    unit = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0) / np.sqrt(len(deviation))
+    Z = Z * unit
+    values, axes = np.linalg.eigh((Z * p[:, None]).T @ Z)
+    kept = values > RANK * max(values[-1], 0.0)
+    return unit[:, None] * with_positive_pivots(axes[:, kept][:, ::-1].T).T

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import RepeatedStratifiedKFold, check_cv
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number
@@ -16,6 +16,7 @@ from .._compat import with_callbacks
 from ..features.space import FeatureChoice
 from ..models.base import MarginClassifier
 from ..models.fsvm import FSVM
+from ..models.metric import MetricTransformerMixin
 from ..problems import relative_gap
 from .average import Averaging
 from .data import SearchData
@@ -26,12 +27,12 @@ from .scores import Scores
 from .ways import Fitting
 
 FITTED = (
-    "_model", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
+    "_model", "_directions", "components_", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
     "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
 )  # fmt: skip
 
 
-class FSVMCV(MarginClassifier):
+class FSVMCV(MetricTransformerMixin, MarginClassifier):
     """`FSVM` that chooses C and the strength of whitening by itself.
 
     All folds, classes, exponents and values of C are solved in batched compiled calls. The near-best members are
@@ -71,7 +72,8 @@ class FSVMCV(MarginClassifier):
     n_jobs : int or None, default=None
         Threads over the problems of a fold.
     fit_intercept, class_weight, max_iter, random_state
-        As in `FSVM`; `random_state` also shuffles the folds.
+        As in `FSVM`; `random_state` also shuffles the folds. None takes the rows in their order, as scikit-learn's
+        estimators with a search of their own do.
     tol : float, default=1e-6
         Relative gap of the final fit.
     cv_tol : float or None, default=None
@@ -91,6 +93,9 @@ class FSVMCV(MarginClassifier):
         With ``combine="best"`` and ``refit=True``.
     members_ : list of dict
         What was averaged.
+    components_ : ndarray of shape (rank, n_features)
+        L with M = L'L, for linear models: the metric of the best member or, of an average, that of F-SVM for the averaged
+        separators, the mean of ``ww' / var(w'x)``. `transform` serves kernels too.
     Cs_ : ndarray
         Values of C that were tried.
     scores_ : ndarray of shape (n_members, n_splits)
@@ -215,9 +220,11 @@ class FSVMCV(MarginClassifier):
         self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
         self.dual_objective_ = min(found.dual_objective, self.objective_)
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
+        self._directions = found.directions
         if choice.is_linear:
             (part,) = found.model.parts
             self.coef_, self.intercept_ = part.coef, part.intercept
+            self.components_ = self._directions.T @ part.coef
 
     def _refit_best(self, training, choice, member):
         model = FSVM(C=member.C, whitening=member.whitening, eta=member.eta, scatter=member.scatter).set_params(
@@ -232,7 +239,7 @@ class FSVMCV(MarginClassifier):
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         self.best_estimator_, self.members_, self._model = model, [self.best_params_], model._model
-        for name in ("coef_", "intercept_", "objective_", "dual_objective_", "dual_gap_", "n_iter_"):
+        for name in ("coef_", "intercept_", "components_", "objective_", "dual_objective_", "dual_gap_", "n_iter_"):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
 
@@ -246,6 +253,18 @@ class FSVMCV(MarginClassifier):
             )
         check_is_fitted(self, "_model")
         return super().decision_function(X)
+
+    def transform(self, X):
+        """The rows in the metric of the best member, or of the averaged separators."""
+        check_is_fitted(self, "_model")
+        X = self._validated(X)
+        if not hasattr(self, "_directions"):
+            return self.best_estimator_._model.space.scores(X, self.best_estimator_.components_)
+        return (self._model.scores(X) - self._model.intercept) @ self._directions
+
+    @property
+    def _n_features_out(self):
+        return self._directions.shape[1] if hasattr(self, "_directions") else len(self.best_estimator_.components_)
 
     # -- pieces -----------------------------------------------------------------------------------------------------
 
@@ -288,9 +307,11 @@ class FSVMCV(MarginClassifier):
             smallest = np.bincount(codes).min()
             if smallest < 2:
                 raise ValueError("Every class needs at least 2 samples for cross-validation, the smallest has 1.")
-            splitter = RepeatedStratifiedKFold(
-                n_splits=int(min(self.cv, smallest)), n_repeats=int(self.n_repeats), random_state=self.random_state
-            )
+            n_splits = int(min(self.cv, smallest))
+            splitter = StratifiedKFold(n_splits)
+            if self.random_state is not None or self.n_repeats > 1:
+                seed = 0 if self.random_state is None else self.random_state  # repeatable by default
+                splitter = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=int(self.n_repeats), random_state=seed)
             return list(splitter.split(codes, codes))
         # A splitter of the user's counts the rows that were passed in, those of weight zero too.
         n_rows = (
