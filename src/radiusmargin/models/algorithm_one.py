@@ -9,12 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._checks import check_count, check_number
 from ..solvers.algorithm_one import Descent, algorithm_one
-from .competitor import Competitor
+from .competitor import ColumnwiseCompetitor
 from .metric import MetricTransformerMixin
 from .multiclass import taking_part
 
 
-class FSVMAlgorithm1(MetricTransformerMixin, Competitor):
+class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseCompetitor):
     """F-SVM, Eq. 12 of its paper, by the paper's Algorithm 1 taken at its word.
 
     Means to minimise ``1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b)) + rho tr(MS)`` over separators w, b and

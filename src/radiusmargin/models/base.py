@@ -21,37 +21,10 @@ from .multiclass import Reduction
 from .training import Training, class_weights
 
 
-class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
-    """A linear classifier in a space: the data, features of a map, or those of a kernel.
-
-    A model says how it learns from checked data (`_learn`) and calls `_keep` with what came out.
-    """
+class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
+    """A linear classifier in a space: the data, features of a map, or those of a kernel. How it is fitted is left open."""
 
     _accepts_sparse = False
-
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights; an integer weight equals that many copies of the row.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        training = self._check_training(X, y, sample_weight)
-        listeners = Listeners(self, training.X, training.codes)
-        with listeners.fit():
-            self._learn(training, listeners)
-        self._warn_unless_converged()
-        return self
 
     def decision_function(self, X):
         """Scores of the classes: of the second against the first, or one column per class.
@@ -73,10 +46,6 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
     @abstractmethod
     def _check_parameters(self):
         """Raise a ValueError that names a parameter that is out of range."""
-
-    @abstractmethod
-    def _learn(self, training, listeners):
-        """Map the features, solve, keep."""
 
     _in_pairs = True
 
@@ -151,6 +120,38 @@ class MarginClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+
+class MarginClassifier(MarginEstimator):
+    """One model: it says how it learns from checked data (`_learn`), and calls `_keep` with what came out."""
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights; an integer weight equals that many copies of the row.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        training = self._check_training(X, y, sample_weight)
+        listeners = Listeners(self, training.X, training.codes)
+        with listeners.fit():
+            self._learn(training, listeners)
+        self._warn_unless_converged()
+        return self
+
+    @abstractmethod
+    def _learn(self, training, listeners):
+        """Map the features, solve, keep."""
 
 
 def check_common(model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 
 from ..features.space import FeatureChoice
@@ -35,6 +36,10 @@ class Competitor(MarginClassifier):
     def _check_parameters(self):
         check_common(self)
 
+
+class ColumnwiseCompetitor(Competitor):
+    """A model whose labellings are solved one after the other."""
+
     def _learn(self, training, listeners):
         space = FeatureChoice.of(self).explicit(0.0)
         rows = space.fit(training.X, training.costs)
@@ -46,15 +51,15 @@ class Competitor(MarginClassifier):
         self._keep(space, training, results)
         self._describe(results, rows, training)
 
+    @abstractmethod
     def _solve_problem(self, rows, y, costs):
         """The result for one labelling; rows labelled 0 take no part."""
-        raise NotImplementedError
 
     def _describe(self, results, rows, training):
         """Keep what was learnt on the rows beside the separators."""
 
 
-class ConicClassifier(Competitor):
+class ConicClassifier(ColumnwiseCompetitor):
     """A model that one function of `radiusmargin.solvers` solves, one labelling after the other.
 
     A model names that function and its letters, and says what else it keeps of the results (`_describe`).

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number
 from .._compat import with_callbacks
 from ..features.space import FeatureChoice
-from ..models.base import MarginClassifier
+from ..models.base import MarginEstimator
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
 from ..problems import relative_gap
@@ -32,7 +32,7 @@ FITTED = (
 )  # fmt: skip
 
 
-class FSVMCV(MetricTransformerMixin, MarginClassifier):
+class FSVMCV(MetricTransformerMixin, MarginEstimator):
     """`FSVM` that chooses C and the strength of whitening by itself.
 
     All folds, classes, exponents and values of C are solved in batched compiled calls. The near-best members are
@@ -206,9 +206,6 @@ class FSVMCV(MetricTransformerMixin, MarginClassifier):
         return best
 
     # -- refitting ----------------------------------------------------------------------------------------------------
-
-    def _learn(self, training, listeners):
-        raise NotImplementedError("FSVMCV fits by itself: it scores members before it learns")
 
     def _refit(self, data, choice, fitting, scores, best):
         if self.combine == "best":

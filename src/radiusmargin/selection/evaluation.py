@@ -10,8 +10,7 @@ from .plan import groups_of, initial_Cs
 from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, Task
 
 EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
-# Relative gaps of fits that are scored. At 1e-3 other members were chosen than exact fits choose; solving roughly first, and
-# what is near the best again, took longer than solving once (0.8 to 1.2 times, nine UCI sets).
+# Relative gaps of fits that are scored. At 1e-3 other members were chosen than exact fits choose.
 EXACT, EXACT_KERNEL = 1e-7, 1e-5
 
 
