@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_sample_weight
 from ..geometry import tempered_scatter
+from .metric import MetricTransformerMixin
 
 
-class SemiWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SemiWhitening(MetricTransformerMixin, BaseEstimator):
     """Scale the principal directions by the fourth root of their variances, half-way to whitening.
 
     ``z = R^{-1/4} D^{-1/2} (x - mean)`` with D the variances and R the correlations of the features: the metric ``M ~
@@ -60,17 +61,3 @@ class SemiWhitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return (X - self.mean_) @ self.components_.T
-
-    def get_mahalanobis_matrix(self):
-        """The metric M = L'L."""
-        check_is_fitted(self)
-        return self.components_.T @ self.components_
-
-    @property
-    def _n_features_out(self):
-        return len(self.components_)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags
