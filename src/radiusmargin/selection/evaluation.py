@@ -47,23 +47,36 @@ class Evaluation:
                 left = way.score(Task(group, group.powers, np.asarray(Cs), left, self.tol), self.scores)
 
     def _beyond_the_edge(self):
-        tried, best = np.unique([m.C for m in self.scores.table]), self.scores.best().C
+        own = [m for m in self.scores.members() if any(group.holds(m) for group in self.groups)]
+        tried, best = np.unique([m.C for m in own]), self.scores.best(among=own).C
         if len(tried) < 3 or best not in tried[[0, -1]]:
             return None
         steps = (tried[-1] / tried[0]) ** (np.arange(1, 4) / (len(tried) - 1))
         return best * steps if best == tried[-1] else best / steps
 
 
-def evaluate(search, choice, data, fitting, scores):
-    """Score all that a search (its parameters) asks for; `fitting` says how members are fitted."""
-    groups = groups_of(search, choice)
-    tol = search.cv_tol or (EXACT if choice.is_linear else EXACT_KERNEL)
-    if search.criterion != "cv":
-        only = [OneFit(data, choice, fitting, search.criterion)]
-        evaluation = Evaluation(groups, lambda group: only, scores, tol)
-    else:
-        kernel, general = [KernelFolds(data, choice, fitting)], [FoldByFold(data, choice, fitting)]
-        if choice.is_linear:
-            general = [LinearFolds(data, choice, fitting), *general]
-        evaluation = Evaluation(groups, lambda group: kernel if group.is_expansion(choice) else general, scores, tol)
-    evaluation.run(initial_Cs(search.Cs, data.training.weight, choice.is_linear), isinstance(search.Cs, Integral))
+def evaluate(search, kinds, data, fitting, scores):
+    """Score all that a search (its parameters) asks for, kind by kind; `fitting` says how members are fitted."""
+    ways_of = Ways(data, fitting, search.criterion)
+    for kind in kinds:
+        linear = kind.features.is_linear
+        evaluation = Evaluation(
+            groups_of(search, kind), ways_of, scores, search.cv_tol or (EXACT if linear else EXACT_KERNEL)
+        )
+        evaluation.run(initial_Cs(search.Cs, data.training.weight, linear), isinstance(search.Cs, Integral))
+
+
+class Ways:
+    """The ways that serve a group, the quickest first; each is built once for a search."""
+
+    def __init__(self, data, fitting, criterion):
+        self.of_criterion = None if criterion == "cv" else [OneFit(data, fitting, criterion)]
+        self.of_expansions, self.general = [KernelFolds(data, fitting)], [FoldByFold(data, fitting)]
+        self.of_data = [LinearFolds(data, fitting), *self.general]
+
+    def __call__(self, group):
+        if self.of_criterion:
+            return self.of_criterion
+        if group.features.is_linear:
+            return self.of_data
+        return self.of_expansions if group.is_expansion else self.general

@@ -1,0 +1,38 @@
+"""Decision values of rows by models that have not seen them, kept while members are scored: probabilities come from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class OutOfFold:
+    """Of every member one number for each problem and row that takes part in it; rows held out more than once have their mean.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (K, n)
+    splits : list of (train, test)
+    """
+
+    def __init__(self, labels, splits):
+        self.problem, self.row = np.nonzero(labels)
+        self.times = np.zeros(len(self.row))
+        self._places, self._sums = [], {}
+        place = np.full(labels.shape[1], -1)
+        for _, test in splits:
+            place[test] = np.arange(len(test))
+            held = np.flatnonzero(place[self.row] >= 0)
+            self._places.append((held, self.problem[held], place[self.row[held]]))
+            self.times[held] += 1
+            place[test] = -1
+
+    def add(self, member, split, values):
+        """Take values (K, n_test) on the rows that a split holds out."""
+        held, problem, row = self._places[split]
+        sums = self._sums.setdefault(member, np.zeros(len(self.row), dtype=np.float32))
+        sums[held] += values[problem, row]
+
+    def mean(self, weights) -> np.ndarray:
+        """Values of the sum of members times their weights; NaN for a row that was never held out."""
+        total = sum(weight * self._sums[member] for member, weight in weights.items())
+        return np.divide(total, self.times, out=np.full(len(total), np.nan), where=self.times > 0)
