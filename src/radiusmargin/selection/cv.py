@@ -57,8 +57,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     Cs : int or list of float, default=10
         Values of C, or how many to choose from the data; a chosen range grows when the best C lies at its edge.
     whitening : float, list or None, default=None
-        Exponents of the scatter: 0 is the SVM on standardised features, 1 is F-SVM. None is (0, 0.25, 0.5, 0.75, 1), but
-        0 alone with a kernel, whose features are many: there whitening costs time and gains nothing.
+        Exponents of the scatter: 0 is the SVM on standardised features, 1 is F-SVM. None is (0, 0.5), but 0 alone with a
+        kernel, whose features are many: there whitening costs time and gains nothing. Where features are strongly
+        correlated, (0, 0.5, 1) is worth its time.
     scatter : {"total", "within"} or a list of both, default="total"
     multi_class : {"ovo", "ovr"}, default="ovo"
         More than two classes as pairs, or each against the rest; see `FSVM`.

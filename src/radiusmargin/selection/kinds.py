@@ -17,7 +17,8 @@ from .._checks import check_choice
 from ..features.space import FeatureChoice
 
 AUTO = ("linear", "rbf", "laplacian")
-LINEAR_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# As accurate on the sets for choosing as five exponents up to 1 (79.65 and 79.59 of 100), at less than half of their time.
+LINEAR_POWERS = (0.0, 0.5)
 KERNEL_POWERS = (0.0,)  # whitening gained nothing there (benchmarks/averaging.py)
 # What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
