@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..features.space import FeatureSpace
-from ..features.units import Units
 from .multiclass import Reduction
 
 
@@ -40,10 +39,9 @@ class LinearModel:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """Several models of the same problems whose scores are added up; their spaces are made of the features in `units`."""
+    """Several models of the same problems whose scores are added up."""
 
     parts: tuple[LinearModel, ...]
-    units: Units | None = None
 
     @property
     def reduction(self) -> Reduction:
@@ -54,7 +52,6 @@ class Sum:
         return sum(part.intercept for part in self.parts)
 
     def scores(self, X) -> np.ndarray:
-        X = X if self.units is None else self.units.rows(X)
         return sum(part.scores(X) for part in self.parts)
 
     def decisions(self, X) -> np.ndarray:

@@ -40,24 +40,24 @@ class Averaging:
     def __init__(self, training, fitting, tol):
         self.training, self.fitting, self.tol = training, fitting, tol
 
-    def of(self, weights, groups, units=None) -> Averaged:
-        """The average of members by their weights. The training rows are in `units` if these are given."""
+    def of(self, weights, groups) -> Averaged:
+        """The average of members by their weights."""
         parts, shares, totals, scores = [], {}, np.zeros(3), 0.0
         for group in groups:
             own = {m: weights[m] for m in sorted(weights, key=lambda m: (m.whitening, m.C)) if group.holds(m)}
             if own:
                 fit = self._expansion if group.is_expansion else self._explicit
-                part, own_scores, own_shares, certificates = fit(group, own)
-                parts.append(part)
+                part, own_scores, own_shares, certificates = fit(group.kind.training(self.training), group, own)
+                parts.append(replace(part, space=group.kind.space(part.space)))
                 scores, totals = scores + own_scores, totals + certificates
                 shares |= zip(own, own_shares, strict=True)
-        model = Sum(_joined(parts), units)
+        model = Sum(_joined(parts))
         directions = _directions(scores, self.training.costs)
         return Averaged(model, directions, shares, float(totals[0]), float(totals[1]), int(totals[2]))
 
-    def _explicit(self, group, weights):
+    def _explicit(self, training, group, weights):
         """(model, its scores, shares, certificates) of members that share features."""
-        training, members = self.training, list(weights)
+        members = list(weights)
         space = group.features.explicit(group.powers[0])
         rows = space.fit(training.X, training.costs)
         if group.eta > 0:
@@ -89,16 +89,16 @@ class Averaging:
         totals = [(m.objective_, m.dual_objective_, m.n_iter_) for m in models]
         return np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models]), np.sum(totals, axis=0)
 
-    def _expansion(self, group, weights):
-        Cs, costs = [m.C for m in weights], self.training.costs
-        space, found = fit_expansion(group.features, self.training, Cs, self.fitting.options(self.tol))
+    def _expansion(self, training, group, weights):
+        Cs, costs = [m.C for m in weights], training.costs
+        space, found = fit_expansion(group.features, training, Cs, self.fitting.options(self.tol))
         sizes = np.sqrt((found.scores**2 @ costs / costs.sum()).mean(axis=0)).clip(1e-300)
         shares = np.array(list(weights.values())) / sizes
         coef, intercept = np.einsum("kcn,c->kn", found.coef, shares), found.intercept @ shares
         support = np.flatnonzero(coef.any(axis=0))
         bound = found.dual_objective.sum() if found.definite.all() else np.nan  # there is none
         certificates = np.array([found.objective.sum(), bound, found.n_iter.sum()])
-        model = LinearModel(space.part(support), coef[:, support], intercept, self.training.reduction)
+        model = LinearModel(space.part(support), coef[:, support], intercept, training.reduction)
         return model, np.einsum("kcn,c->nk", found.scores, shares) - intercept, shares, certificates
 
     def _sizes(self, rows, coef, intercept):

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number
 from .._compat import with_callbacks
-from ..features.units import Units
 from ..models.base import MarginEstimator
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
@@ -24,7 +23,7 @@ from ..problems import relative_gap
 from .average import Averaging
 from .data import SearchData
 from .evaluation import evaluate
-from .kinds import check_grid, check_kinds, kinds_of, listed, names_of, sampled
+from .kinds import check_grid, check_kinds, kinds_of, listed, sampled
 from .out_of_fold import OutOfFold
 from .plan import groups_of
 from .progress import Progress
@@ -70,12 +69,14 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         Average the members whose score is within `band` standard errors of the best, each divided by the root mean
         square of its decision values; for a linear model the average is again one linear model. Or pick the best;
         equals go to less whitening, then to smaller C.
-    band : float, default=1.0
+    band : float, default=1.5
     kernel : str, list of str, callable or transformer, default="linear"
-        As in `FSVM`; or several names, which are searched side by side on standardised features (deviations are those of all
-        training rows). "auto" is linear, rbf and laplacian, and linear alone for sparse rows or more than 2,000 columns.
-        Kinds whose best member is within one standard error of the best are averaged, with equal shares. Of more than
-        20,000 rows members are chosen on a stratified sample of 5,000 and then fitted to all (with an integer `cv`).
+        As in `FSVM`; or a list of kinds that are searched side by side: "linear", and "rbf", "laplacian", "poly", "sigmoid",
+        "cosine" on features standardised over all training rows, and "rbf-ranks", "laplacian-ranks" on features by
+        their ranks. "auto" is linear, rbf, laplacian and laplacian-ranks, but linear alone for sparse rows or more than
+        2,000 columns. Kinds whose best member is within `band` standard errors of the best are averaged, with equal
+        shares. Of more than 20,000 rows members are chosen on a stratified sample of 5,000 and then fitted to all (with
+        an integer `cv`).
     degree, coef0
         As in `FSVM`.
     criterion : {"cv", "loo", "radius-margin"}, default="cv"
@@ -140,7 +141,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     _accepts_sparse = True
 
     def __init__(
-        self, Cs=10, *, whitening=None, scatter="total", multi_class="ovo", eta=0.0, combine="average", band=1.0,
+        self, Cs=10, *, whitening=None, scatter="total", multi_class="ovo", eta=0.0, combine="average", band=1.5,
         kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
         scoring=None, one_standard_error=False, refit=True, probability=False, n_jobs=None, fit_intercept=True, class_weight=None,
         tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0,
@@ -186,9 +187,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             self.__dict__.pop(name, None)
         self._check_parameters()
         training = self._check_training(X, y, sample_weight)
-        units = self._units(training)
-        training = training if units is None else replace(training, X=units.rows(training.X))
-        kinds = kinds_of(self, training.X)
+        kinds = kinds_of(self, training)
         data = self._search_data(training, kinds, sample_weight, groups)
         fitting = Fitting(int(self.max_iter), self.n_jobs, bool(self.fit_intercept))
         kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
@@ -203,18 +202,13 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             if self.refit:
                 start = time.perf_counter()
                 with scores.progress.task("refit"):
-                    shares = self._refit(training, kinds, fitting, scores, units)
+                    shares = self._refit(training, kinds, fitting, scores)
                     if self.probability:
                         self._sigmoids = self._calibrated(data.training, scores.out_of_fold, shares)
                 self.refit_time_ = time.perf_counter() - start
         if self.refit:
             self._warn_unless_converged()
         return self
-
-    def _units(self, training):
-        """Kinds of kernels side by side see standardised features; a single one sees the user's, as in `FSVM`."""
-        names = names_of(self.kernel, training.X)
-        return Units.of(training.X, training.weight) if names is not None and len(names) > 1 else None
 
     def _search_data(self, training, kinds, sample_weight, groups):
         precomputed = kinds[0].features.is_precomputed
@@ -251,15 +245,15 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
-    def _refit(self, training, kinds, fitting, scores, units):
+    def _refit(self, training, kinds, fitting, scores):
         """Fit what was chosen to all rows; returns what the scores of each member are multiplied by."""
         best = scores.best(self.one_standard_error)
-        if self.combine == "best" and units is None:
+        if self.combine == "best" and len(kinds) == 1:
             self._refit_best(training, best)
             return {best: 1.0}
         weights = {best: 1.0} if self.combine == "best" else scores.weights(self.band)
         groups = [group for kind in kinds for group in groups_of(self, kind)]
-        found = Averaging(training, fitting, self.tol).of(weights, groups, units)
+        found = Averaging(training, fitting, self.tol).of(weights, groups)
         self._model, self._directions = found.model, found.directions
         self.members_ = [m.params(self.best_params_) | {"weight": weight} for m, weight in weights.items()]
         self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
 
-from .plan import groups_of, initial_Cs
+from .plan import groups_of
 from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, Task
 
 EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
@@ -57,17 +58,14 @@ class Evaluation:
 
 def evaluate(search, kinds, data, fitting, scores):
     """Score all that a search (its parameters) asks for, kind by kind; `fitting` says how members are fitted."""
-    ways_of = Ways(data, fitting, search.criterion)
     for kind in kinds:
-        linear = kind.features.is_linear
-        evaluation = Evaluation(
-            groups_of(search, kind), ways_of, scores, search.cv_tol or (EXACT if linear else EXACT_KERNEL)
-        )
-        evaluation.run(initial_Cs(search.Cs, data.training.weight, linear), isinstance(search.Cs, Integral))
+        ways_of = Ways(replace(data, training=kind.training(data.training)), fitting, search.criterion)
+        tol = search.cv_tol or (EXACT if kind.features.is_linear else EXACT_KERNEL)
+        Evaluation(groups_of(search, kind), ways_of, scores, tol).run(kind.Cs, isinstance(search.Cs, Integral))
 
 
 class Ways:
-    """The ways that serve a group, the quickest first; each is built once for a search."""
+    """The ways that serve a group, the quickest first; each is built once for the groups of a kind."""
 
     def __init__(self, data, fitting, criterion):
         self.of_criterion = None if criterion == "cv" else [OneFit(data, fitting, criterion)]

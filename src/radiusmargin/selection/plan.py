@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 from ..features.space import FeatureChoice
 from .kinds import Kind, listed
@@ -41,6 +38,7 @@ class Member:
 class Group:
     """Members that differ in exponent and C only."""
 
+    kind: Kind
     features: FeatureChoice
     powers: tuple[float, ...]
     scatter: str = "total"
@@ -48,11 +46,9 @@ class Group:
 
     def member(self, power, C) -> Member:
         form, features = (power, float(C), self.eta, self.scatter), self.features
-        return (
-            Member(*form)
-            if features.is_linear
-            else Member(*form, features.n_components, features.gamma, features.kernel)
-        )
+        if features.is_linear:
+            return Member(*form)
+        return Member(*form, features.n_components, features.gamma, self.kind.name)
 
     def holds(self, member) -> bool:
         return member.whitening in self.powers and self.member(member.whitening, member.C) == member
@@ -71,21 +67,11 @@ def groups_of(search, kind: Kind) -> list[Group]:
     """
     forms = list(product(listed(search.scatter), listed(search.eta)))
     if kind.features.is_linear:
-        return [Group(kind.features, kind.powers, *form) for form in forms]
+        return [Group(kind, kind.features, kind.powers, *form) for form in forms]
     groups = []
     for gamma, n_components, form in product(kind.gammas, listed(search.n_components), forms):
         features = kind.features.with_(gamma=gamma, n_components=n_components)
         apart = n_components is None and not features.is_transformer
         for part in [(p,) for p in sorted(kind.powers)] if apart else [kind.powers]:
-            groups.append(Group(features, part, *form))
+            groups.append(Group(kind, features, part, *form))
     return groups
-
-
-def initial_Cs(Cs, weight, is_linear):
-    """From where the separator is still the difference of the class means, to where slack is nearly forbidden."""
-    if not isinstance(Cs, Integral):
-        return np.unique(np.asarray(listed(Cs), dtype=float))
-    if Cs == 1:
-        return np.array([1.0 / weight.mean()])
-    low, high = max(1.0 / len(weight), 1e-4), 1e2 if is_linear else 1e3
-    return np.geomspace(low, high, int(Cs)) / weight.mean()

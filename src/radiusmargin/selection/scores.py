@@ -82,14 +82,14 @@ class Scores:
     def weights(self, band) -> dict[Member, float]:
         """What is averaged, and with which weight.
 
-        Kinds of kernels whose best member is within one standard error of the best of all have equal shares; within a kind
-        the members near its best have.
+        Kinds of kernels whose best member is within `band` standard errors of the best of all have equal shares; within a
+        kind the members near its best have.
         """
         kinds = {}
         for member in self.members():
             kinds.setdefault(member.kernel, []).append(member)
         leaders = {self.best(among=members): members for members in kinds.values()}
-        chosen = [leaders[leader] for leader in self.near_best(1.0, among=list(leaders))]
+        chosen = [leaders[leader] for leader in self.near_best(band, among=list(leaders))]
         near = [self.near_best(band, among=members) for members in chosen]
         return {member: 1 / (len(near) * len(own)) for own in near for member in own}
 
