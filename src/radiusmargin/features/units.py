@@ -47,18 +47,20 @@ class Ranks:
     Long tails and outliers become what their place in the order is; weights of the rows are not looked at for that.
     """
 
+    before: Standard  # the transformer compares with absolute thresholds
     quantiles: QuantileTransformer
-    standard: Standard
+    after: Standard
 
     @classmethod
     def of(cls, X, weight) -> Ranks:
+        before = Standard.of(X, weight)
         quantiles = QuantileTransformer(
             n_quantiles=min(MOST_QUANTILES, len(weight)), output_distribution="normal", subsample=None
         )
-        return cls(quantiles, Standard.of(quantiles.fit_transform(X), weight))
+        return cls(before, quantiles, Standard.of(quantiles.fit_transform(before.rows(X)), weight))
 
     def rows(self, X):
-        return self.standard.rows(self.quantiles.transform(X))
+        return self.after.rows(self.quantiles.transform(self.before.rows(X)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,6 +70,8 @@ def _kind(name, search, features, training, made):
         Cs = initial_Cs(search.Cs, training.weight, is_linear=True)
         return Kind(features, exponents(search, features), Cs, name=name)
     make = Ranks if name.endswith(RANKS) else Standard
+    if make is Ranks and sparse.issparse(training.X):
+        raise ValueError(f"kernel={name!r} needs dense rows; leave it out, or pass X.toarray().")
     if make not in made:
         made[make] = make.of(training.X, training.weight)
     Cs = search.Cs
