@@ -92,6 +92,24 @@ class DenseRows : public Features {
     void copy_row(Index i, double* out) const {
         for (Index k = 0; k < d_; ++k) out[k] = y_[i] * (X_[i * row_ + k * col_] - mean_[k]);
     }
+    bool contiguous() const { return col_ == 1; }
+    Index stored(Index) const { return d_; }
+    const double* mean() const { return mean_; }
+    double dot_row(Index i, const double* w) const { return dot(d_, X_ + i * row_, w); }
+    void add_row(Index i, double t, const double* scale, double* w) const {
+        const double* x = X_ + i * row_;
+        if (scale)
+            scaled_axpy(d_, t, scale, x, w);
+        else
+            axpy(d_, t, x, w);
+    }
+    double square_row(Index i, const double* scale) const {
+        const double* x = X_ + i * row_;
+        double sum = 0;
+        for (Index k = 0; k < d_; ++k) sum += x[k] * x[k] * (scale ? scale[k] : 1.0);
+        return sum;
+    }
+    static void fetch_row(Index) {}  // long rows are fetched while they are read
     // The rows J, feature-major: blocked so that reads and writes both stay in cache.
     Columns columns(const Index* J, Index m, const Poll& poll) const {
         Columns out(m, d_, D_ > d_);
@@ -163,6 +181,6 @@ void DenseArray::with_form(const Chosen& chosen, bool sift, const Poll& poll, F&
 }
 
 static_assert(IsRows<DenseRows> && CanGram<DenseRows> && CanRowGram<DenseRows>);
-static_assert(CanCopy<DenseRows> && CanPick<DenseRows>);
+static_assert(CanCopy<DenseRows> && CanPick<DenseRows> && CanVisit<DenseRows>);
 
 }  // namespace rm
