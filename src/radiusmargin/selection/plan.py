@@ -7,11 +7,17 @@ from itertools import product
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 
 from ..features.space import FeatureChoice
+from ..geometry.tempered import can_whiten
 
 LINEAR_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 KERNEL_POWERS = (0.0,)  # whitening gained nothing there (benchmarks/accuracy.py)
+# Of text neither: rare words must not weigh as much as common ones, but somewhat more than they do (benchmarks/text.py).
+TEXT_POWERS = (-1.0, -0.5)
+STANDARDISED = (0.0,)  # of dense data too wide for a scatter
+TEXT_COLUMNS = 1000  # of a sparse matrix from which it is taken for text, or for something like it
 
 
 @dataclass(frozen=True, order=True)
@@ -62,16 +68,22 @@ class Group:
         return plain and self.choice(choice).has_kernel
 
 
-def groups_of(search, choice) -> list[Group]:
-    """All groups that the grids of a search ask for.
+def is_text(X) -> bool:
+    """Whether X looks like counts of words: sparse, with many columns."""
+    return sparse.issparse(X) and X.shape[1] >= TEXT_COLUMNS
+
+
+def groups_of(search, choice, X) -> list[Group]:
+    """All groups that the grids of a search ask for, on data X.
 
     With a kernel and no number of components the exponent 0 is a group of its own, which needs no map of the kernel, and so
     is every other exponent, whose default number depends on it.
     """
-    powers = exponents(search, choice)
+    powers = exponents(search, choice, X)
     forms = list(product(listed(search.scatter), listed(search.eta)))
-    if choice.is_linear:
-        return [Group(powers, *form) for form in forms]
+    if choice.is_linear:  # what scales columns only needs no scatter
+        parts = tuple(p for p in powers if p < 0), tuple(p for p in powers if p >= 0)
+        return [Group(part, *form) for part in parts if part for form in forms]
     groups = []
     for gamma, n_components, form in product(listed(search.gamma), listed(search.n_components), forms):
         apart = n_components is None and not choice.is_transformer
@@ -80,10 +92,14 @@ def groups_of(search, choice) -> list[Group]:
     return groups
 
 
-def exponents(search, choice):
+def exponents(search, choice, X):
     """The grid of whitening, or its default."""
     if search.whitening is None:
-        return LINEAR_POWERS if choice.is_linear else KERNEL_POWERS
+        if not choice.is_linear:
+            return KERNEL_POWERS
+        if is_text(X):
+            return TEXT_POWERS
+        return LINEAR_POWERS if can_whiten(*X.shape) else STANDARDISED
     return tuple(float(p) for p in listed(search.whitening))
 
 
