@@ -12,7 +12,14 @@ from sklearn.svm import SVC
 
 from radiusmargin.features.functions import KernelFunction
 from radiusmargin.problems import Batch, Kernel, Options, Start
-from radiusmargin.solvers import ConvergenceWarning, held_out_scores, kernel_scores, kernel_svm, solve_kernel
+from radiusmargin.solvers import (
+    ConvergenceWarning,
+    held_out_scores,
+    kernel_scores,
+    kernel_svm,
+    solve_kernel,
+    unbeaten,
+)
 from radiusmargin.solvers.kernel import backend
 
 KERNELS = {
@@ -188,6 +195,29 @@ def test_held_out_scores_are_those_of_single_fits(n_threads):
                 np.testing.assert_allclose(scores[g, 0, label, rows], expected, atol=5e-3)
     with pytest.raises(ValueError, match="one entry for each of 3 subsets"):
         held_out_scores(batch, held_out[:2], kernels)
+
+
+@pytest.mark.parametrize("cache_size", [500.0, 1e-3])
+def test_a_race_ends_with_the_best_of_all_members(cache_size):
+    X, y = data(300)
+    held_out = [np.arange(fold, 300, 5) for fold in range(5)]
+    parts = tuple(np.setdiff1d(np.arange(300), rows) for rows in held_out)
+    kernels, Cs = [KernelFunction("rbf", gamma=g) for g in (1e-4, 0.03, 0.3, 30.0)], np.array([10.0, 1.0, 0.01])
+    batch = Batch(Kernel(X, cache_size=cache_size), y[None], np.ones(300), Cs, subsets=parts)
+    right = np.sign(held_out_scores(batch, held_out, kernels, Options(1e-5)))[:, :, 0] == y
+    raced = held_out_scores(
+        batch,
+        held_out,
+        kernels,
+        Options(1e-5),
+        lambda scores, seen: unbeaten(np.sign(scores[:, :, 0, seen]) == y[seen], 300),
+    )
+    whole = np.isfinite(raced).all(axis=(2, 3))
+    assert np.isfinite(raced[..., held_out[0]]).all()  # all have begun
+    assert 0 < whole.sum() < whole.size
+    hits = right.sum(axis=2)
+    assert whole.flat[hits.argmax()]
+    np.testing.assert_array_equal((np.sign(raced[whole][:, 0]) == y).sum(axis=1), hits[whole])
 
 
 def test_a_row_that_is_there_twice_weighs_twice():
