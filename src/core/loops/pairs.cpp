@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "clones.hpp"
-#if defined(__GNUC__)
-#define RM_INLINE inline __attribute__((always_inline))
-#else
-#define RM_INLINE inline
-#endif
 
 namespace rm {
 namespace {
@@ -17,50 +13,49 @@ constexpr float kFlat = 1e-7f;       // relative curvature of a pair below which
 constexpr float kTiny = 1e-30f;      // so that there is something to divide by
 constexpr Index kBlock = 1024;       // numbers of f that stay in the first-level cache while rows are subtracted
 
-// Where value(k) is largest; `best` is the least that counts, and becomes the largest.
+// Where value(k) is largest. Values of one stretch are kept, to find the place in the one that has the largest.
 template <class Value>
-RM_INLINE Index largest(Index n, Value value, float* values, float& best) {
-    Index place = -1;
-    for (Index start = 0; start < n; start += kStretch) {
-        const Index end = std::min(n, start + kStretch);
+RM_INLINE void largest(Index begin, Index end, Value value, Best& best) {
+    float buffers[2][kStretch], *values = buffers[0], *winners = buffers[1];
+    Index from = -1;
+    for (Index start = begin; start < end; start += kStretch) {
+        const Index count = std::min(end - start, kStretch);
         float most = -HUGE_VALF;
 #pragma omp simd reduction(max : most)
-        for (Index k = start; k < end; ++k) {
-            const float v = values[k] = value(k);
+        for (Index k = 0; k < count; ++k) {
+            const float v = values[k] = value(start + k);
             most = v > most ? v : most;
         }
-        if (most > best) best = most, place = start;
+        if (most > best.value) best.value = most, from = start, std::swap(values, winners);
     }
-    if (place >= 0)
-        while (values[place] != best) ++place;
-    return place;
+    if (from < 0) return;
+    best.place = from;
+    while (winners[best.place - from] != best.value) ++best.place;
 }
 }  // namespace
 
-RM_CLONES Index first_of_pair(Index n, const float* Ki, const float* Kj, float t, float u, const float* up, float* f,
-                              float* scores) {
-    float best = -HUGE_VALF;
-    return largest(n, [=](Index k) { return (f[k] -= t * Ki[k] + u * Kj[k]) + up[k]; }, scores, best);
+RM_CLONES void first_of_pair(Index begin, Index end, const float* Ki, const float* Kj, float t, float u, const float* up, float* f,
+                             Best& best) {
+    largest(begin, end, [=](Index k) { return (f[k] -= t * Ki[k] + u * Kj[k]) + up[k]; }, best);
 }
 
-RM_CLONES Index second_of_pair(Index n, float fi, float own, const float* Ki, const float* diagonal, const float* down,
-                               const float* f, float* scores) {
+RM_CLONES void second_of_pair(Index begin, Index end, float fi, float own, const float* Ki, const float* diagonal,
+                              const float* down, const float* f, Best& best) {
     auto gain = [=](Index k) {
         const float difference = fi - f[k], slope = down[k] * (difference > 0.0f ? difference : 0.0f);
         const float sum = own + diagonal[k], curvature = sum - 2.0f * Ki[k], flat = kFlat * std::abs(sum) + kTiny;
         return slope * slope / (curvature > flat ? curvature : flat);
     };
-    float best = 0.0f;
-    return largest(n, gain, scores, best);
+    largest(begin, end, gain, best);
 }
 
-RM_CLONES Index best_single(Index n, const float* diagonal, const float* up, const float* down, const float* f, float* scores) {
+RM_CLONES void best_single(Index begin, Index end, const float* diagonal, const float* up, const float* down, const float* f,
+                           Best& best) {
     auto gain = [=](Index k) {
         const float slope = f[k] > 0.0f ? (up[k] < 0.0f ? 0.0f : f[k]) : down[k] * f[k];
         return slope * slope / (diagonal[k] > kTiny ? diagonal[k] : kTiny);
     };
-    float best = 0.0f;
-    return largest(n, gain, scores, best);
+    largest(begin, end, gain, best);
 }
 
 RM_CLONES void widen_corridor(Index n, const float* f, const float* up, const float* down, double& highest, double& lowest) {

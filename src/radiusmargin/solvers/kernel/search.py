@@ -67,13 +67,29 @@ def held_out_scores(
     """
     if len(held_out) != len(batch.subsets):
         raise ValueError(f"held_out must have one entry for each of {len(batch.subsets)} subsets, got {len(held_out)}.")
-    search = _Search(batch, held_out, kernels, options)
+    order = _in_runs(batch, held_out)
+    back = np.argsort(order)
+    search = _Search(_reordered(batch, order, back), [back[rows] for rows in held_out], kernels, options)
     left = np.ones(search.scores.shape[:2], dtype=bool)
     for parts in search.rounds(race is not None):
         search.run(parts, left)
         if race is not None and parts[-1] + 1 < len(held_out):
-            left &= race(search.scores, np.concatenate(held_out[: parts[-1] + 1]))
-    return search.scores
+            left &= race(search.scores[..., back], np.concatenate(held_out[: parts[-1] + 1]))
+    return search.scores[..., back]
+
+
+def _in_runs(batch, held_out):
+    """An order of the rows in which those that take part in a problem come in few runs."""
+    part = np.zeros(batch.rows.shape[0], dtype=int)
+    for p, rows in enumerate(held_out):
+        part[rows] = p
+    return np.lexsort((part, *batch.labels)) if len(batch.labels) > 1 else np.argsort(part, kind="stable")
+
+
+def _reordered(batch, order, back):
+    rows = replace(batch.rows, X=batch.rows.X[order])
+    parts = tuple(back[part] for part in batch.subsets)
+    return replace(batch, rows=rows, labels=batch.labels[:, order], weights=batch.weights[order], subsets=parts)
 
 
 class _Search:
