@@ -9,7 +9,8 @@ struct Best {
     float value;
     Index place = -1;
 };
-// The passes below are over rows from begin to end.
+// The passes below are over rows from begin to end, both multiples of this: arrays and rows of K are padded.
+constexpr Index kRowsAtOnce = 32;
 
 // f -= t Ki + u Kj; where f + up is largest.
 void first_of_pair(Index begin, Index end, const float* Ki, const float* Kj, float t, float u, const float* up, float* f, Best& best);

@@ -15,7 +15,7 @@ class WorkingSet {
         if (strategy::few_take_part(Index(home_.size()), p_.n) && Index(home_runs_.size()) > strategy::kMostRuns) return;
         home_.resize(p_.n);
         std::iota(home_.begin(), home_.end(), Index(0));
-        if (Index(home_runs_.size()) > strategy::kMostRuns) home_runs_ = {{0, p_.n}};
+        if (Index(home_runs_.size()) > strategy::kMostRuns) home_runs_ = {{0, padded(p_.n, kRowsAtOnce)}};
     }
 
     Index size() const { return Index(set_.size()); }
@@ -35,8 +35,8 @@ class WorkingSet {
         Index last = 0;
         for (const auto& [begin, end] : runs_) {
             if (last < begin) p_.update_f(last, begin);
-            for (Index i = begin; i < end; ++i) p_.f[i] = origin_ + double(f_[i]);
-            last = end;
+            last = std::min(end, p_.n);
+            for (Index i = begin; i < last; ++i) p_.f[i] = origin_ + double(f_[i]);
         }
         if (last < p_.n) p_.update_f(last, p_.n);
     }
@@ -93,7 +93,7 @@ class WorkingSet {
         if (block_[k]) return block_[k].get();
         const float* all = p_.rows.row(set_[k]);
         if (is_whole()) return all;
-        block_[k].reset(new float[set_.size()]);
+        block_[k] = padded_row(size());
         block_size_ += size();
         for (std::size_t j = 0; j < set_.size(); ++j) block_[k][j] = all[set_[j]];
         return block_[k].get();
@@ -133,20 +133,24 @@ class WorkingSet {
     PairSums sums(double b) const { return pair_sums(size(), f_.data(), y_.data(), c_.data(), alpha_.data(), b, origin_); }
 
   private:
+    // Of rows that take part, in whole blocks of rows.
     void find_runs() {
-        for (Index i : home_)
-            if (home_runs_.empty() || home_runs_.back().second != i)
-                home_runs_.push_back({i, i + 1});
+        for (Index i : home_) {
+            const Index begin = i / kRowsAtOnce * kRowsAtOnce, end = begin + kRowsAtOnce;
+            if (home_runs_.empty() || home_runs_.back().second < begin)
+                home_runs_.push_back({begin, end});
             else
-                ++home_runs_.back().second;
+                home_runs_.back().second = end;
+        }
     }
 
     void take(const std::vector<Index>& rows) {
-        const Index q = Index(rows.size());
+        const Index q = Index(rows.size()), whole = padded(q, kRowsAtOnce);
         set_ = rows;
         block_.clear(), block_.resize(q), block_size_ = 0;
-        runs_ = is_whole() ? home_runs_ : Runs{{0, q}};
-        for (auto* floats : {&diagonal_, &up_, &down_, &f_}) floats->resize(q);
+        runs_ = is_whole() ? home_runs_ : Runs{{0, whole}};
+        for (auto* floats : {&diagonal_, &down_, &f_}) floats->assign(whole, 0.0f);
+        up_.assign(whole, -HUGE_VALF);
         for (auto* doubles : {&y_, &c_, &alpha_}) doubles->resize(q);
         origin_ = p_.intercept ? p_.corridor_of(set_).middle() : 0.0;
         for (Index k = 0; k < q; ++k) {

@@ -6,6 +6,7 @@
 
 #include "regularizer.hpp"
 #include "loops/kernel_values.hpp"
+#include "loops/pairs.hpp"
 
 namespace rm {
 
@@ -184,6 +185,14 @@ class GivenKernel : public KernelSource {
     Index n_;
 };
 
+// Room for n numbers, and zeros up to where passes end.
+inline std::unique_ptr<float[]> padded_row(Index n) {
+    const Index whole = padded(n, kRowsAtOnce);
+    std::unique_ptr<float[]> row(new float[whole]);
+    std::fill(row.get() + n, row.get() + whole, 0.0f);
+    return row;
+}
+
 // The rows of a source that were asked for last, as many as the budget holds.
 class KernelRows {
   public:
@@ -232,7 +241,7 @@ class KernelRows {
     float* take_slot(Index i) {
         if (Index(slots_.size()) < capacity_) {
             slot_[i] = Index(slots_.size());
-            slots_.push_back({std::unique_ptr<float[]>(new float[n_]), i, order_.insert(order_.end(), slot_[i])});
+            slots_.push_back({padded_row(n_), i, order_.insert(order_.end(), slot_[i])});
         } else {
             Slot& oldest = slots_[order_.front()];
             slot_[oldest.owner] = -1;
