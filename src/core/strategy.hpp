@@ -94,6 +94,12 @@ constexpr Index kExhaustedSweeps = 40;
 constexpr Index kMostFree = 2000, kNewtonRepeats = 60, kNewtonSweeps = 5;
 constexpr double kNewtonWork = 1e8;
 inline bool try_newton(Index pairs, Index free, Index n) { return pairs >= kNewtonSweeps * n + free * free * free / (4 * n); }
+// Sweeps after which the interior point takes over, rows up to which it can (its matrices then take 64 MB), its steps, and
+// those without the gap falling by a tenth that end it. It goes on to this share of the tolerance, which costs a few
+// steps more, so that multipliers can be put at the bounds that they are near.
+constexpr Index kInteriorSweeps = 100, kInteriorRows = 2000;
+constexpr int kInteriorSteps = 150, kInteriorPatience = 25;
+constexpr double kInteriorMargin = 1e-5;
 // Rounds of certificates in double precision, each from a tighter target of single precision.
 constexpr int kCertificates = 30;
 

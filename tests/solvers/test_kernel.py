@@ -126,6 +126,26 @@ def test_nearly_singular_kernels_are_finished_by_newton():
     assert_certified(k(X), y, np.full(len(y), 100.0), result, 1e-6)
 
 
+@needs_core
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(
+    ("kernel", "C"),
+    [
+        (KernelFunction("linear"), 1e3),
+        (KernelFunction("cosine"), 5e4),
+        (KernelFunction("poly", gamma=0.05, degree=2, coef0=1.0), 1e2),
+        (KernelFunction("rbf", gamma=1e-3), 1e5),
+    ],
+    ids=lambda value: value.kernel if isinstance(value, KernelFunction) else f"{value:g}",
+)
+def test_low_rank_and_a_large_C_are_finished_from_inside(kernel, C, fit_intercept):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((220, 6)) * np.geomspace(0.03, 30.0, 6)
+    y = np.where(X @ rng.standard_normal(6) + 10.0 * rng.standard_normal(220) > 0, 1.0, -1.0)
+    result = kernel_svm(X, y, C, kernel=kernel, fit_intercept=fit_intercept, tol=1e-6)
+    assert_certified(kernel(X), y, np.full(220, C), result, 1e-6, fit_intercept)
+
+
 def test_shrinking_and_sampling_on_more_rows():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2500, 70))

@@ -5,6 +5,7 @@
 #pragma once
 #include "methods/free_rows.hpp"
 #include "methods/kernel_certificate.hpp"
+#include "methods/kernel_interior_point.hpp"
 #include "methods/working_set.hpp"
 
 namespace rm {
@@ -36,7 +37,7 @@ class Pairs {
             const Corridor corridor = set_.corridor();
             const double gap = gap_of(corridor);
             poll(found.n_pairs, gap);
-            const bool late = found.n_pairs / p_.n >= options_.max_sweeps;
+            const bool late = found.n_pairs / p_.n >= most_sweeps();
             if (set_.wake(corridor)) stuck = false;
             if (gap > target && !is_exhausted(corridor, gap) && !stuck && !late) {
                 shrink(corridor);
@@ -51,7 +52,8 @@ class Pairs {
             stuck = false;
             set_.leave();
             if (at_home && !options_.strict) return estimate(corridor, gap, found), found;
-            if (at_home && (certify(found) || late || ++certificates == strategy::kCertificates)) return found;
+            if (at_home && certify(found)) return found;
+            if (at_home && (late || ++certificates == strategy::kCertificates)) return from_inside(found);
             if (at_home && gap <= target) target *= 0.3;
             go_home();
         }
@@ -66,6 +68,26 @@ class Pairs {
 
     void poll(Index pairs, double gap) const {
         if (options_.poll) options_.poll(pairs, gap);
+    }
+
+    // The interior point, where it can, has what pairs did not finish.
+    bool may_go_inside() const { return options_.strict && Index(p_.taking_part.size()) <= strategy::kInteriorRows; }
+    Index most_sweeps() const {
+        return may_go_inside() ? std::min(options_.max_sweeps, strategy::kInteriorSweeps) : options_.max_sweeps;
+    }
+    PairSolution from_inside(PairSolution found) {
+        if (!may_go_inside()) return found;
+        Vector alpha = p_.alpha, f = p_.f;
+        KernelInteriorPoint inside(p_, options_.tol);
+        inside.solve();
+        for (const bool to_bounds : {true, false}) {
+            PairSolution better = found;
+            inside.hand_over(to_bounds);
+            if (certify(better)) return better;
+            if (better.gap() < found.gap()) found = better, alpha = p_.alpha, f = p_.f;
+        }
+        p_.alpha = alpha, p_.f = f, p_.set_known();
+        return found;
     }
 
     // Where rows are dear, those that a sample of the problem needs come first, together.

@@ -39,6 +39,7 @@ class WorkingSet {
             for (Index i = begin; i < last; ++i) p_.f[i] = origin_ + double(f_[i]);
         }
         if (last < p_.n) p_.update_f(last, p_.n);
+        p_.set_known();
     }
 
     // Rows that can only go up, from below the corridor, or only down, from above it, are left alone for now.
