@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
+from radiusmargin import SVM
 from radiusmargin.features.functions import KernelFunction
 from radiusmargin.problems import Batch, Kernel, Options, Start
 from radiusmargin.solvers import (
@@ -64,16 +65,60 @@ def of_svc(K, y, C, weight=None):
     return model.decision_function(K)
 
 
-@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+TWENTY = [(name, C, "plain") for name in KERNELS for C in (0.1, 1.0)]
+TWENTY += [(name, 10.0, "plain") for name in ("rbf", "laplacian", "cosine")]
+TWENTY += [("rbf", 3.0, "weighted"), ("linear", 1.0, "weighted"), ("rbf", 1.0, "sparse"), ("laplacian", 1.0, "sparse")]
+TWENTY += [("rbf", 1.0, "tiny cache"), ("poly", 1.0, "tiny cache")]
+
+
+@pytest.mark.parametrize(("name", "C", "form"), TWENTY)
+def test_it_is_svc_at_the_same_tolerance(name, C, form):
+    X, y = data()
+    X = X / X.std(axis=0)
+    X = np.where(np.abs(X) < 0.5, 0.0, X) if form == "sparse" else X
+    K, weight = (
+        KERNELS[name](X),
+        np.random.default_rng(0).uniform(0.1, 2, len(y)) if form == "weighted" else np.ones(len(y)),
+    )
+    result = kernel_svm(
+        sparse.csr_array(X) if form == "sparse" else X, y, C, kernel=KERNELS[name], sample_weight=weight, tol=1e-6,
+        cache_size=1e-3 if form == "tiny cache" else 500.0,
+    )  # fmt: skip
+    assert_certified(K, y, C * weight, result, 1e-6)
+    np.testing.assert_allclose(K @ result.coef + result.intercept, of_svc(K, y, C, weight), atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_three_classes_are_those_of_svc(kernel):
+    X, y = make_classification(150, 6, n_informative=4, n_classes=3, class_sep=0.7, random_state=0)
+    X = X / X.std(axis=0)
+    arguments = {"kernel": kernel, "gamma": 0.1, "coef0": 1.0, "degree": 2, "tol": 1e-6}
+    theirs = SVC(**arguments, decision_function_shape="ovo").fit(X, y)
+    ours = SVM(**arguments).fit(X, y)
+    scores = kernel_scores(
+        X, X[ours.support_], pairwise(ours, y), kernel=KernelFunction(kernel, gamma=0.1, degree=2, coef0=1.0)
+    )
+    np.testing.assert_allclose(np.abs(scores + ours.intercept_), np.abs(theirs.decision_function(X)), atol=1e-4)
+
+
+def pairwise(model, y):
+    """Coefficients of the support vectors, a row for each pair of classes, from SVC's layout."""
+    codes, rows = y[model.support_], []
+    for i, j in zip(*np.triu_indices(3, 1), strict=True):
+        rows.append(-np.where(codes == i, model.dual_coef_[j - 1], np.where(codes == j, model.dual_coef_[i], 0.0)))
+    return np.array(rows)
+
+
 @pytest.mark.parametrize("name", KERNELS)
-def test_it_is_svc(name, C):
+def test_a_gap_bounds_how_far_scores_are_off(name):
+    """P is strongly convex in the separator: |score - best| <= sqrt(2 k(x, x) (P - D)), but for the intercept."""
     X, y = data()
     K = KERNELS[name](X)
-    result = kernel_svm(X, y, C, kernel=KERNELS[name], tol=1e-6)
-    assert_certified(K, y, np.full(len(y), C), result, 1e-6)
-    # A gap of 1e-6 leaves scores undetermined by its root, times the curvature: both are asked for the same.
-    tight = kernel_svm(X, y, C, kernel=KERNELS[name], tol=1e-9)
-    np.testing.assert_allclose(K @ tight.coef + tight.intercept, of_svc(K, y, C), atol=1e-4)
+    loose = kernel_svm(X, y, 10.0, kernel=KERNELS[name], tol=1e-3)
+    tight = kernel_svm(X, y, 10.0, kernel=KERNELS[name], tol=1e-9)
+    bound = np.sqrt(2.0 * np.diag(K) * (loose.objective - loose.dual_objective))
+    assert (np.abs(K @ (loose.coef - tight.coef)) <= 1.001 * bound).all()
+    np.testing.assert_allclose(K @ tight.coef + tight.intercept, of_svc(K, y, 10.0), atol=5e-4)
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "linear", "poly", "cosine"])
