@@ -83,6 +83,48 @@ inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_reg
     return n <= (tol >= kNear ? 5 : 3) * d;
 }
 
+// -- Rows of a kernel ---------------------------------------------------------------------------------------------------
+
+// Rows that are computed together: one alone is a pass over all data, which with many features is as slow as memory.
+constexpr Index kDearFeatures = 64;
+inline Index rows_at_once(Index d) { return d < kDearFeatures ? 1 : 24; }
+// The most that a kernel value may be off by when distances come from inner products. More makes more rows long, of which
+// each costs twice as much; less makes more rows doubtful in single precision, which double precision must decide.
+constexpr double kRoundingOfProducts = 1e-4;
+
+// -- Pairs on rows of a kernel ------------------------------------------------------------------------------------------
+
+// Runs of rows that take part, up to which passes go over these runs alone; beyond, over all rows, those held out masked.
+constexpr Index kMostRuns = 32;
+// Share of rows that take part (3 of 5) below which they get a block of K of their own, unless they come in few runs.
+inline bool few_take_part(Index some, Index n) { return some * 5 <= n * 3; }
+// Rows from which shrinking is tried, and the share that must go (a half): copies of rows of K must pay.
+constexpr Index kShrinkFrom = 800;
+inline bool worth_shrinking(Index kept, Index n) { return 2 * kept <= n; }
+// Pairs between two looks at the gap. Where rows are dear, sooner: those that are awake may have nothing left to do.
+inline Index pairs_at_once(Index n, bool dear) { return std::clamp<Index>(n / 8, 64, dear ? 150 : 500); }
+// Dear rows sleep until those awake violate optimality by less than this share of what all do; then so many wake that
+// violate it most. On MNIST 440 rows are computed instead of 1,120, in half the time; shares of 0.3 to 0.8 are alike.
+constexpr double kWakeBelow = 0.5;
+// A sample of every so manieth row is solved first where rows are dear, unless it would have too few.
+constexpr Index kSampleEvery = 8, kSmallestSample = 200;
+constexpr double kLooseSample = 0.02;
+// Sweeps of the working set without the gap halving after which single precision has no more to tell.
+constexpr Index kExhaustedSweeps = 40;
+// Newton's steps on free rows, at most so many, when pairs have had the time of a factorisation and some sweeps; one after the
+// other until they have taken so much work.
+constexpr Index kMostFree = 2000, kNewtonRepeats = 60, kNewtonSweeps = 5;
+constexpr double kNewtonWork = 1e8;
+inline bool try_newton(Index pairs, Index free, Index n) { return pairs >= kNewtonSweeps * n + free * free * free / (4 * n); }
+// Sweeps after which the interior point takes over, rows up to which it can (its matrices then take 64 MB), its steps, and
+// those without the gap falling by a tenth that end it. It goes on to this share of the tolerance, which costs a few
+// steps more, so that multipliers can be put at the bounds that they are near.
+constexpr Index kInteriorSweeps = 100, kInteriorRows = 2000;
+constexpr int kInteriorSteps = 150, kInteriorPatience = 25;
+constexpr double kInteriorMargin = 1e-5;
+// Rounds of certificates in double precision, each from a tighter target of single precision.
+constexpr int kCertificates = 30;
+
 // -- When a method gets nowhere -----------------------------------------------------------------------------------------
 
 // Newton has never needed more steps on a problem it can solve; past them the interior point, which takes 20 to 70

@@ -2,65 +2,87 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 #include "clones.hpp"
-#if defined(__GNUC__)
-#define RM_INLINE inline __attribute__((always_inline))
-#else
-#define RM_INLINE inline
-#endif
 
 namespace rm {
 namespace {
-constexpr Index kStretch = 128;      // values between two looks at the best so far
 constexpr float kFlat = 1e-7f;       // relative curvature of a pair below which it is rounding
 constexpr float kTiny = 1e-30f;      // so that there is something to divide by
 constexpr Index kBlock = 1024;       // numbers of f that stay in the first-level cache while rows are subtracted
 
-// Where value(k) is largest; `best` is the least that counts, and becomes the largest.
+// A vector of numbers that may start anywhere, or one number: the same expressions serve both. The compiler left to itself
+// branches where a lane has a new best.
+#if defined(__GNUC__)
+constexpr Index kWidth = 16;
+typedef float Floats __attribute__((vector_size(kWidth * sizeof(float)), aligned(sizeof(float)), may_alias));
+typedef std::int32_t Ints __attribute__((vector_size(kWidth * sizeof(float))));
+#else
+constexpr Index kWidth = 1;
+using Floats = float;
+using Ints = std::int32_t;
+#endif
+RM_INLINE const Floats& at(const float* p) { return *reinterpret_cast<const Floats*>(p); }
+RM_INLINE Floats& at(float* p) { return *reinterpret_cast<Floats*>(p); }
+
+// Where value(k), of kWidth rows from k, is largest: each lane knows its own best, and where.
 template <class Value>
-RM_INLINE Index largest(Index n, Value value, float* values, float& best) {
-    Index place = -1;
-    for (Index start = 0; start < n; start += kStretch) {
-        const Index end = std::min(n, start + kStretch);
-        float most = -HUGE_VALF;
-#pragma omp simd reduction(max : most)
-        for (Index k = start; k < end; ++k) {
-            const float v = values[k] = value(k);
-            most = v > most ? v : most;
+RM_INLINE void largest(Index begin, Index end, Value value, Best& best) {
+    constexpr int kVectors = kWidth == 1 ? 1 : 2;  // at a time, so that one need not wait for the other
+    Floats most[kVectors];
+    Ints where[kVectors];
+    for (int v = 0; v < kVectors; ++v) most[v] = Floats{} + best.value, where[v] = Ints{} - 1;
+    for (Index k = begin; k < end; k += kVectors * kWidth) {
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) {
+            const Floats now = value(k + v * kWidth);
+            where[v] = now > most[v] ? Ints{} + std::int32_t(k) : where[v];
+            most[v] = now > most[v] ? now : most[v];
         }
-        if (most > best) best = most, place = start;
     }
-    if (place >= 0)
-        while (values[place] != best) ++place;
-    return place;
+    for (int v = 1; v < kVectors; ++v) {
+        where[0] = most[v] > most[0] ? where[v] + std::int32_t(v * kWidth) : where[0];
+        most[0] = most[v] > most[0] ? most[v] : most[0];
+    }
+    float values[kWidth], top = -HUGE_VALF;
+    std::int32_t places[kWidth];
+    std::memcpy(values, most, sizeof values), std::memcpy(places, where, sizeof places);
+#pragma omp simd reduction(max : top)
+    for (int l = 0; l < kWidth; ++l) top = values[l] > top ? values[l] : top;
+    if (!(top > best.value)) return;
+    int lane = 0;
+    while (values[lane] != top) ++lane;
+    best = {top, places[lane] + lane};
 }
 }  // namespace
 
-RM_CLONES Index first_of_pair(Index n, const float* Ki, const float* Kj, float t, float u, const float* up, float* f,
-                              float* scores) {
-    float best = -HUGE_VALF;
-    return largest(n, [=](Index k) { return (f[k] -= t * Ki[k] + u * Kj[k]) + up[k]; }, scores, best);
+RM_CLONES void first_of_pair(Index begin, Index end, const float* Ki, const float* Kj, float t, float u, const float* up, float* f,
+                             Best& best) {
+    largest(begin, end, [=](Index k) { return (at(f + k) -= t * at(Ki + k) + u * at(Kj + k)) + at(up + k); }, best);
 }
 
-RM_CLONES Index second_of_pair(Index n, float fi, float own, const float* Ki, const float* diagonal, const float* down,
-                               const float* f, float* scores) {
+RM_CLONES void second_of_pair(Index begin, Index end, float fi, float own, const float* Ki, const float* diagonal,
+                              const float* down, const float* f, Best& best) {
     auto gain = [=](Index k) {
-        const float difference = fi - f[k], slope = down[k] * (difference > 0.0f ? difference : 0.0f);
-        const float sum = own + diagonal[k], curvature = sum - 2.0f * Ki[k], flat = kFlat * std::abs(sum) + kTiny;
+        const Floats zero{}, difference = fi - at(f + k), slope = at(down + k) * (difference > zero ? difference : zero);
+        const Floats sum = own + at(diagonal + k), curvature = sum - 2.0f * at(Ki + k);
+        const Floats flat = kFlat * (sum > zero ? sum : -sum) + kTiny;
         return slope * slope / (curvature > flat ? curvature : flat);
     };
-    float best = 0.0f;
-    return largest(n, gain, scores, best);
+    largest(begin, end, gain, best);
 }
 
-RM_CLONES Index best_single(Index n, const float* diagonal, const float* up, const float* down, const float* f, float* scores) {
+RM_CLONES void best_single(Index begin, Index end, const float* diagonal, const float* up, const float* down, const float* f,
+                           Best& best) {
     auto gain = [=](Index k) {
-        const float slope = f[k] > 0.0f ? (up[k] < 0.0f ? 0.0f : f[k]) : down[k] * f[k];
-        return slope * slope / (diagonal[k] > kTiny ? diagonal[k] : kTiny);
+        const Floats zero{}, here = at(f + k), own = at(diagonal + k), tiny = zero + kTiny;
+        const Floats above = at(up + k) < zero ? zero : here, below = at(down + k) * here;
+        const Floats slope = here > zero ? above : below;
+        return slope * slope / (own > tiny ? own : tiny);
     };
-    float best = 0.0f;
-    return largest(n, gain, scores, best);
+    largest(begin, end, gain, best);
 }
 
 RM_CLONES void widen_corridor(Index n, const float* f, const float* up, const float* down, double& highest, double& lowest) {

@@ -12,7 +12,6 @@ constexpr Index kBlock = 512;  // rows of a block: its partial results stay in t
 // A vector of kLanes numbers that may start anywhere; the compiler cuts it to the registers of each clone.
 #if defined(__GNUC__)
 typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
-#define RM_INLINE static inline __attribute__((always_inline))
 #else
 struct Lanes {
     double v[kLanes];
@@ -20,7 +19,6 @@ struct Lanes {
     void operator-=(const Lanes& o) { for (Index i = 0; i < kLanes; ++i) v[i] -= o.v[i]; }
     friend Lanes operator*(double t, Lanes o) { for (double& x : o.v) x *= t; return o; }
 };
-#define RM_INLINE static inline
 #endif
 RM_INLINE const Lanes& lanes(const double* p) { return *reinterpret_cast<const Lanes*>(p); }
 RM_INLINE Lanes& lanes(double* p) { return *reinterpret_cast<Lanes*>(p); }

@@ -4,6 +4,14 @@ from .entry import solve_kernel
 from .expansion import kernel_scores
 from .functions import kernel_svm
 from .result import KernelResult, KernelResults
-from .search import held_out_scores
+from .search import held_out_scores, unbeaten
 
-__all__ = ["KernelResult", "KernelResults", "held_out_scores", "kernel_scores", "kernel_svm", "solve_kernel"]
+__all__ = [
+    "KernelResult",
+    "KernelResults",
+    "held_out_scores",
+    "kernel_scores",
+    "kernel_svm",
+    "solve_kernel",
+    "unbeaten",
+]

@@ -6,7 +6,7 @@ with the same certificate (docs/mathematics.md, "The kernel machine").
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -82,36 +82,52 @@ def solve_in_ways(batch: Batch, options: Options, start: Start, ways: Ways) -> K
 
 
 def _spread(batch, options, start, ways):
-    """Solve the problems, on several threads where there are several; what ends one ends all."""
+    """Solve the problems, on several threads where there are several."""
     P, threads = len(batch), min(options.threads, len(batch))
+    how = options.tol, options.max_iter, batch.intercept, ways.strict
+
+    def run(problems, check):
+        solve = partial(solve_one, Cs=batch.Cs, how=how, callback=_both(check, ways.callback))
+        return _solve_some(batch, start, solve, ways.keep_scores, batch.rows.cache_size / threads, problems)
+
+    found = in_threads(run, [range(t, P, threads) for t in range(threads)], threads)
+    return [found[p % threads][p // threads] for p in range(P)]
+
+
+def _both(check, callback):
+    def told(pairs, gap):
+        check()
+        if callback is not None and pairs >= 0:
+            callback(pairs, gap)
+
+    return told
+
+
+def in_threads(work: Callable, items: Sequence, threads: int) -> list:
+    """[work(item, check)], on threads; `check()`, to be called now and then, raises once another has failed."""
     stop = Event()
 
-    def told(pairs, gap):
+    def check():
         if stop.is_set():
             raise InterruptedError
-        if ways.callback is not None and pairs >= 0:
-            ways.callback(pairs, gap)
 
-    how = options.tol, options.max_iter, batch.intercept, ways.strict
-    solve = partial(_solve_one, Cs=batch.Cs, how=how, callback=told)
-    run = partial(_solve_some, batch, start, solve, ways.keep_scores, batch.rows.cache_size / threads)
     if threads == 1:
-        return run(range(P))
+        return [work(item, check) for item in items]
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(run, range(t, P, threads)) for t in range(threads)]
+        futures = [pool.submit(work, item, check) for item in items]
         try:
-            found = [future.result() for future in futures]
+            return [future.result() for future in futures]
         except BaseException:
             stop.set()
             raise
-    return [found[p % threads][p // threads] for p in range(P)]
 
 
 def _solve_some(batch, start, solve, keep_scores, cache_size, problems):
     """(coef, scores, numbers, whether indefinite) of each problem."""
     shared, found = None, []
     for p in problems:
-        y, weights, alpha = _problem(batch, start, p)
+        y, weights = problem_of(batch, p)
+        alpha = None if start.alpha is None else _balanced(start.alpha[p], y, batch.intercept)
         some = np.flatnonzero(y)
         if keep_scores or len(some) > _ALONE * len(y):
             shared = shared or make_rows(batch.rows, cache_size)
@@ -125,17 +141,20 @@ def _solve_some(batch, start, solve, keep_scores, cache_size, problems):
     return found
 
 
-def _problem(batch, start, p):
-    """Labels, zero where a row takes no part, weights and multipliers to start from of problem p."""
+def problem_of(batch: Batch, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels, zero where a row takes no part, and weights of problem p."""
     subset, label, _ = batch.cells[p]
     weights = batch.weights
     if batch.subsets:  # a row that is there twice weighs twice
         weights = weights * np.bincount(batch.subsets[subset], minlength=len(weights))
-    y = np.where(weights > 0, batch.labels[label], 0.0)
-    return y, weights, None if start.alpha is None else _balanced(start.alpha[p], y, batch.intercept)
+    return np.where(weights > 0, batch.labels[label], 0.0), weights
 
 
-def _solve_one(rows, y, weights, start, *, Cs, how, callback):
+def solve_one(rows, y, weights, start, *, Cs, how, callback):
+    """One problem for ascending Cs on rows of `make_rows`: coef, scores of all rows, numbers, whether indefinite.
+
+    `how` is (tol, most sweeps, whether there is an intercept, whether certificates are those of double precision).
+    """
     alpha, f, numbers = np.empty((len(Cs), len(y))), np.empty((len(Cs), len(y))), np.empty((len(Cs), 4))
     negative = rows.solve(y, weights, Cs, start, how, callback, alpha, f, numbers)
     return alpha * y, y - f + numbers[:, :1], numbers, negative
