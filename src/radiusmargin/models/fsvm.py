@@ -268,7 +268,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
 
     def _learn_expansion(self, choice, training, listeners):
-        scores, coef, support = learn_expansion(self, choice, training, listeners)
+        found, support = learn_expansion(self, choice, training, listeners, keep_scores=True)
+        scores, coef = (found.scores[:, 0] - found.intercept).T, np.asarray(found.coef[:, 0])
         unit = self._measure(np.ptp(scores, axis=0), np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
         self.components_ = expansion_root(scores, coef, unit)[:, support]
 

@@ -91,15 +91,17 @@ class Averaging:
 
     def _expansion(self, training, group, weights):
         Cs, costs = [m.C for m in weights], training.costs
-        space, found = fit_expansion(group.features, training, Cs, self.fitting.options(self.tol))
-        sizes = np.sqrt((found.scores**2 @ costs / costs.sum()).mean(axis=0))
+        alone = len(training.labels) == 1  # problems on some of the rows each are quicker where only those are looked at
+        space, found = fit_expansion(group.features, training, Cs, self.fitting.options(self.tol), keep_scores=alone)
+        scores = found.scores if alone else _scores(space, training.X, found)
+        sizes = np.sqrt((scores**2 @ costs / costs.sum()).mean(axis=0))
         shares = _over(weights, sizes)
-        coef, intercept = np.einsum("kcn,c->kn", found.coef, shares), found.intercept @ shares
+        coef, intercept = np.einsum("kcn,c->kn", np.asarray(found.coef), shares), found.intercept @ shares
         support = np.flatnonzero(coef.any(axis=0))
         bound = found.dual_objective.sum() if found.definite.all() else np.nan  # there is none
         certificates = np.array([found.objective.sum(), bound, found.n_iter.sum()])
         model = LinearModel(space.part(support), coef[:, support], intercept, training.reduction)
-        return model, np.einsum("kcn,c->nk", found.scores, shares) - intercept, shares, certificates
+        return model, np.einsum("kcn,c->nk", scores, shares) - intercept, shares, certificates
 
     def _sizes(self, rows, coef, intercept):
         """Root mean squares of the scores of members with separators (M, K, d)."""
@@ -109,6 +111,14 @@ class Averaging:
             squares = costs @ decision**2 / costs.sum()
             sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1))
         return sizes
+
+
+def _scores(space, X, found):
+    """Decision values (K, C, n) of combinations of training rows, on these rows."""
+    K, C, n = found.coef.shape
+    support = np.unique(found.coef.matrix.indices)
+    values = space.part(support).scores(X, found.coef.matrix[:, support].toarray())
+    return values.T.reshape(K, C, n) + found.intercept[..., None]
 
 
 def _over(weights, sizes):

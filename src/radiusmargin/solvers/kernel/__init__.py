@@ -3,10 +3,11 @@
 from .entry import solve_kernel
 from .expansion import kernel_scores
 from .functions import kernel_svm
-from .result import KernelResult, KernelResults
+from .result import Expansions, KernelResult, KernelResults
 from .search import held_out_scores, unbeaten
 
 __all__ = [
+    "Expansions",
     "KernelResult",
     "KernelResults",
     "held_out_scores",
