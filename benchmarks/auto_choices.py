@@ -129,6 +129,7 @@ class Rule:
     band: float = 1.5
     kinds_band: float = 1.5
     flat: bool = False
+    most: int | None = 8  # members of a kernel
 
     def searches(self, label):
         kind, power, multiple, C = label
@@ -153,8 +154,12 @@ class Rule:
             kinds = [{k: v for k, v in scores.items() if k[0] == kind} for kind in self.kinds]
             leaders = {max(kind, key=lambda label: kind[label][0]): kind for kind in kinds}
             best = _near({leader: scores[leader] for leader in leaders}, self.kinds_band)
-            near = [_near(leaders[leader], self.band) for leader in best]
+            near = [self._few(leaders[leader]) for leader in best]
         return {label: 1 / (len(near) * len(own)) for own in near for label in own}
+
+    def _few(self, kind):
+        near = _near(kind, self.band)
+        return near if near[0][0] == "linear" else sorted(near, key=lambda label: -kind[label][0])[: self.most]
 
 
 def _among(value, values):
@@ -173,6 +178,8 @@ def _near(scores, band):
 THREE = KINDS[:3]
 RULES = {
     "AutoSVM's: four kinds, band 1.5": Rule(),
+    "all members near the best of their kind": Rule(most=None),
+    "the best three of a kernel": Rule(most=3),
     "band 1": Rule(band=1, kinds_band=1),
     "band 0.5": Rule(band=0.5, kinds_band=0.5),
     "band 2": Rule(band=2, kinds_band=2),

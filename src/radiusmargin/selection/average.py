@@ -91,7 +91,9 @@ class Averaging:
 
     def _expansion(self, training, group, weights):
         Cs, costs = [m.C for m in weights], training.costs
-        alone = len(training.labels) == 1  # problems on some of the rows each are quicker where only those are looked at
+        alone = (
+            len(training.labels) == 1
+        )  # problems on some of the rows each are quicker where only those are looked at
         space, found = fit_expansion(group.features, training, Cs, self.fitting.options(self.tol), keep_scores=alone)
         scores = found.scores if alone else _scores(space, training.X, found)
         sizes = np.sqrt((scores**2 @ costs / costs.sum()).mean(axis=0))

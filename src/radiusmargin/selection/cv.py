@@ -68,8 +68,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         Further grids; see `FSVM`. A kernel map is computed once per fold and gamma. With several kinds of kernels the
         default gammas are multiples of one over the number of features.
     combine : {"average", "best"}, default="average"
-        Average the members whose score is within `band` standard errors of the best, each divided by the root mean
-        square of its decision values; for a linear model the average is again one linear model. Or pick the best;
+        Average the members whose score is within `band` standard errors of the best (of a kernel the best eight of them), each
+        divided by the root mean square of its decision values; for a linear model the average is again one linear model. Or pick the best;
         equals go to less whitening, then to smaller C.
     band : float, default=1.5
     kernel : str, list of str, callable or transformer, default="linear"
