@@ -19,6 +19,7 @@ from .neighbours import NEIGHBOURS
 from .references import REFERENCES
 
 __all__ = [
+    "get_model",
     "grid_of",
     "is_batched",
     "is_scale_free",
@@ -146,8 +147,7 @@ def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | Non
 
 def make_estimator(cell, **params):
     """The estimator of a cell, unfitted."""
-    entry = get_model(cell.model)
-    return entry.estimator(**{**entry.fixed, **cell.fixed, **params})
+    return get_model(cell.model).estimator(**{**cell.fixed, **params})
 
 
 def is_scale_free(cell) -> bool:

@@ -13,14 +13,14 @@ from scipy import sparse
 from ..datasets import DataError, TaskData
 from ..models.grids import Powers
 from ..pairs import PairTask
-from .catalogue import grid_of, has_own_search, is_conic, is_of_pairs, resolve_models
+from .catalogue import get_model, grid_of, has_own_search, is_conic, is_of_pairs, resolve_models
 from .seeds import seed_for
 from .spec import Spec
 
 __all__ = ["Cell", "data_fingerprint", "make_plan"]
 
 #: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
-HARNESS_VERSION = 3
+HARNESS_VERSION = 4
 
 #: Thousands of pairs want smaller C than the registry's, and whitened features still smaller ones: 2^-17 to 2^-2.
 PAIR_C = Powers(centre=-9, spacing=3, reach=8)
@@ -30,7 +30,8 @@ PAIR_C = Powers(centre=-9, spacing=3, reach=8)
 class Cell:
     """One model on one split of one data set: the unit of work, of storage and of failure.
 
-    Everything that the result depends on is a field, so that the hash of the fields is its identity.
+    Everything that the result depends on is a field, so that the hash of the fields is its identity. `fixed` are all
+    parameters of the model that are not tuned, those of its entry in the catalogue among them.
     """
 
     dataset: str
@@ -156,6 +157,7 @@ def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
     return Cell(
         dataset=name, data=fingerprint, run=run, model=model, protocol=spec.protocol, kernel=spec.kernel,
         splits=spec.splits, folds=spec.folds, inner_folds=spec.inner_folds, budget=spec.budget,
-        timing_rows=spec.timing_rows if spec.protocol == "timing" else 0, grid=grid, fixed=fixed,
+        timing_rows=spec.timing_rows if spec.protocol == "timing" else 0, grid=grid,
+        fixed={**get_model(model).fixed, **fixed},
         metric=spec.metric,
     )  # fmt: skip
