@@ -12,8 +12,7 @@ from sklearn.model_selection import ParameterGrid
 from stubs import toy_plan, toy_task
 
 from radiusmargin.datasets import DataError
-from radiusmargin.experiments import Spec, SpecError, builtin_specs, load_spec, make_plan
-from radiusmargin.experiments import catalogue
+from radiusmargin.experiments import Spec, SpecError, builtin_specs, catalogue, load_spec, make_plan
 from radiusmargin.experiments.catalogue import resolve_models
 from radiusmargin.experiments.plan import Cell, data_fingerprint
 from radiusmargin.experiments.spec import from_document
