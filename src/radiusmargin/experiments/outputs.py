@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import results
+from .differences import detail_tables
 from .faces import examples_table, make_figure, roc_table
 from .recommend import recommend
 from .tables import Table, to_csv, to_html, write_table, write_text
 from .workflow import Outcome, data_notes, protocol_notes
 
-__all__ = ["main_figure", "main_table", "report_html", "to_csv_text", "to_json", "write_all"]
+__all__ = ["details", "main_figure", "main_table", "report_html", "to_csv_text", "to_json", "write_all"]
 
 
 def main_table(outcome: Outcome) -> Table:
@@ -31,6 +32,12 @@ def main_table(outcome: Outcome) -> Table:
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
     notes += (*outcome.notes, *results.provenance_notes(outcome.summary))
     return replace(table, notes=notes)
+
+
+def details(outcome: Outcome) -> dict[str, Table]:
+    """Differences and choices behind a table of accuracies, by the ending of their file names; else nothing."""
+    spec = outcome.spec
+    return detail_tables(outcome.summary) if spec.quantity == "accuracy" and not spec.components else {}
 
 
 def main_figure(outcome: Outcome):
