@@ -133,10 +133,16 @@ def test_reproduce_a_specification_of_ones_own(tmp_path, monkeypatch, capsys):
     text = 'name = "mine"\ndatasets = ["sklearn/iris"]\nmodels = ["svm", "fsvm"]\n'
     text += "folds = 3\ninner_folds = 3\nbudget = 2\n"
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
-    run = call("reproduce", "mine.toml", "--jobs", "1", "--out", "out", cwd=tmp_path)
+    details = ("--differences", "--against", "F-SVM", "--budget", "3")
+    run = call("reproduce", "mine.toml", "--jobs", "1", "--out", "out", *details, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
+    assert "Minus F-SVM" in run.stdout
+    assert "at most 3 configurations" in run.stdout
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {f"mine-honest.{suffix}" for suffix in ("md", "tex", "csv", "html")} <= names
+    assert {
+        f"mine-honest-{ending}.{suffix}" for ending in ("differences", "chosen") for suffix in ("md", "csv")
+    } <= names
     monkeypatch.chdir(tmp_path)
     assert (
         main(

@@ -48,8 +48,8 @@ def command(what, protocol, jobs, quick, out, offline, differences, **options):
 
     Needs the IDA and UCI sets, and LFW for table6 and figures 3 to 5: set RADIUSMARGIN_DATA to their folder. "all" is
     everything but the faces, as far as the data are there, joined in OUT/report.html. transformations, maps,
-    map-figure (nearest neighbours after a learned transformation), criteria (choosing without folds), table6-best
-    and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished: stop it at any time,
+    map-figure (nearest neighbours after a learned transformation), criteria (choosing without folds), table6-narrow,
+    table6-best and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished: stop it at any time,
     and the next call goes on from there. FILE.toml is a specification of your own.
     """
     if what in FACE_NAMES and (protocol == "paper" or options["runs"] or options["datasets"]):
@@ -94,10 +94,9 @@ def _one(name, *, options, out, differences, **how):
     else:
         outcome = _experiment(name, options=options, out=out, **how)
         exhibit, failed = exhibits.from_outcome(outcome), outcome.n_failed
-        written = outputs.write_all(outcome, out)  # first of all, for a terminal may go away
-        written += write_faces(outcome, out) if outcome.spec.protocol == "pairs" else []
         details = outputs.details(outcome) if differences else {}
-        written += [path for ending, table in details.items() for path in write_table(table, out, f"{name}-{ending}")]
+        written = outputs.write_all(outcome, out, details)  # first of all, for a terminal may go away
+        written += write_faces(outcome, out) if outcome.spec.protocol == "pairs" else []
     written += exhibits.save_figures(exhibit, out)
     terminal = console()
     if exhibit.table is not None:

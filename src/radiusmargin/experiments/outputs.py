@@ -88,13 +88,15 @@ def to_csv_text(outcome: Outcome) -> str:
     return to_csv(main_table(outcome))
 
 
-def write_all(outcome: Outcome, folder) -> list[Path]:
-    """Markdown, LaTeX, CSV and HTML of an experiment; returns the paths."""
+def write_all(outcome: Outcome, folder, details: dict[str, Table] | None = None) -> list[Path]:
+    """Markdown, LaTeX, CSV and HTML of an experiment, and tables beside it by the ending of their names; returns the paths."""
     folder = Path(folder)
     named = outcome.spec.protocol in ("honest", "paper")
     name = f"{outcome.spec.name}-{outcome.spec.protocol}" if named else outcome.spec.name
     page = report_html(outcome)  # made before the first file is written
-    return [*write_table(main_table(outcome), folder, name), write_text(folder / f"{name}.html", page)]
+    tables = {name: main_table(outcome)} | {f"{name}-{ending}": table for ending, table in (details or {}).items()}
+    paths = [path for name, table in tables.items() for path in write_table(table, folder, name)]
+    return [*paths, write_text(folder / f"{name}.html", page)]
 
 
 def report_html(outcome: Outcome, title: str | None = None) -> str:

@@ -150,8 +150,9 @@ def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
     spec = replace(spec, **spec.conic) if is_conic(model) else spec
     # Along an axis that is fixed, a model that would tune it tries more of the rest: all try as much.
     grid = grid_of(model, spec.kernel, spec.budget, C=PAIR_C if spec.protocol == "pairs" else None, fixed=fixed)
-    if spec.protocol == "pairs" and spec.max_components and is_conic(model):
-        fixed = {**fixed, "pair_components": spec.max_components}
+    narrow = spec.pair_components or (spec.max_components if is_conic(model) else None)
+    if spec.protocol == "pairs" and narrow:
+        fixed = {**fixed, "pair_components": narrow}
     if spec.kernel == "rbf" and spec.max_components and is_conic(model) and "n_components" not in {**grid, **fixed}:
         fixed = {**fixed, "n_components": spec.max_components}
     return Cell(

@@ -157,6 +157,8 @@ def _pairs_notes(spec):
         f" folds; hyper-parameters by {spec.inner_folds} parts of these, each fold, and so each person, kept whole, with"
         " projections and metrics learned anew in every part."
     )
+    if spec.pair_components:
+        yield f"Every model is given the first {spec.pair_components} principal components of the features of pairs."
 
 
 _PROTOCOL_NOTES = {"honest": _honest_notes, "paper": _paper_notes, "timing": _timing_notes, "pairs": _pairs_notes}
