@@ -133,7 +133,7 @@ def test_reproduce_a_specification_of_ones_own(tmp_path, monkeypatch, capsys):
     text = 'name = "mine"\ndatasets = ["sklearn/iris"]\nmodels = ["svm", "fsvm"]\n'
     text += "folds = 3\ninner_folds = 3\nbudget = 2\n"
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
-    details = ("--differences", "--against", "F-SVM", "--budget", "3")
+    details = ("--differences", "--against", "F-SVM", "--configurations", "3")
     run = call("reproduce", "mine.toml", "--jobs", "1", "--out", "out", *details, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert "Minus F-SVM" in run.stdout

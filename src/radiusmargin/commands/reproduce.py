@@ -31,7 +31,7 @@ PAPER = (
 @click.option("--datasets", type=Names(), help="Only these sets: ida/heart,… or heart,…; of faces these recipes.")
 @click.option("--models", type=Names(), help="Only these models.")
 @click.option("--against", "baseline", metavar="MODEL", help="The model that the others are tested against.")
-@click.option("--budget", type=click.IntRange(1), help="Configurations that the grid of each model is laid out for.")
+@click.option("--configurations", "budget", type=click.IntRange(1), help="How many are tried of each model.")
 @click.option("--differences", is_flag=True, help="Also paired differences by set, and what was chosen how often.")
 @click.option("--jobs", type=int, default=None, help="Processes; timings always use one.  [default: all cores]")
 @click.option("--quick", is_flag=True, help="Few sets, runs and configurations: under two minutes.")
