@@ -170,6 +170,8 @@ def test_reproduce_says_where_it_looked_for_the_data(tmp_path, monkeypatch, caps
     assert main(["reproduce", "table2", "--quick"]) == 1
     assert "RADIUSMARGIN_DATA is not set" in capsys.readouterr().err
     assert main(["reproduce", "table7"]) == 1
+    assert main(["reproduce", "table2", "--models", "svm,fsvm", "--against", "rmm"]) == 2
+    assert "--against must be one of the models compared, svm, fsvm" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -49,13 +49,15 @@ def command(what, protocol, jobs, quick, out, offline, differences, **options):
     Needs the IDA and UCI sets, and LFW for table6 and figures 3 to 5: set RADIUSMARGIN_DATA to their folder. "all" is
     everything but the faces, as far as the data are there, joined in OUT/report.html. transformations, maps,
     map-figure (nearest neighbours after a learned transformation), criteria (choosing without folds), table6-narrow,
-    table6-best and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished: stop it at any time,
-    and the next call goes on from there. FILE.toml is a specification of your own.
+    table6-best and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished: stop it
+    at any time, and the next call goes on from there. FILE.toml is a specification of your own.
     """
     if what in FACE_NAMES and (protocol == "paper" or options["runs"]):
         raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper or --runs")
     if offline and what not in FACE_NAMES:
         raise click.UsageError(f"--offline goes with {', '.join(FACE_NAMES)} only")
+    if options["baseline"] and what == "all":
+        raise click.UsageError("--against goes with one table: the models of all of them differ")
     if out.exists() and not out.is_dir():
         raise click.UsageError(f"--out must be a folder, and {out} is a file")
     how = {"protocol": protocol, "jobs": jobs, "quick": quick, "offline": offline}
@@ -126,7 +128,9 @@ def _experiment(name, *, protocol, options, jobs, quick, out, offline):
     if spec.protocol in ("honest", "paper") and not spec.components:
         options["protocol"] = protocol
     spec = spec.with_options(**options)
-    resolve_models(spec.models)  # a wrong name is told before the data are read
+    models = resolve_models(spec.models)  # a wrong name is told before the data are read
+    if against and against not in models:
+        raise click.UsageError(f"--against must be one of the models compared, {', '.join(models)}; got {against}")
     spec, tasks = load_faces(spec, offline) if spec.protocol == "pairs" else (spec, workflow.load_tasks(spec))
     with progress_bar(spec.name) as progress:
         return workflow.run_experiment(spec, tasks, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress)

@@ -29,7 +29,7 @@ def difference_table(summary: Summary) -> Table:
     rows, data = [], []
     for dataset in summary.datasets:
         found = [_paired(summary, dataset, key) for key in others]
-        rows.append([TableCell(short_name(dataset)), *(_difference_cell(summary, pair) for pair in found)])
+        rows.append([TableCell(short_name(dataset)), *(_difference_cell(pair) for pair in found)])
         data += [{"dataset": dataset, "model": key, **pair} for key, pair in zip(others, found, strict=True)]
     if summary.has_several_sets:
         rows.append([TableCell("mean"), *(_mean_cell(summary, data, key) for key in others)])
@@ -39,7 +39,7 @@ def difference_table(summary: Summary) -> Table:
     )
     notes = (
         f"Differences from {name} on the same splits ± their standard error{corrected}. In brackets: splits on which a model"
-        f" was ahead of {name}, level with it, and behind it. The mean is over the sets.",
+        f" was ahead of {name}, level with it, and behind it. Positive is better. The mean is over the sets.",
     )
     rule = len(rows) - 1 if summary.has_several_sets else None
     return Table(f"Minus {name}", ("data set", *(summary.names[key] for key in others)), rows, notes, data, rule)
@@ -58,7 +58,7 @@ def _paired(summary, dataset, model) -> dict:
     return {"runs": len(runs), "difference": float(shown.mean()), "standard_error": error, "ahead": str(counts)}
 
 
-def _difference_cell(summary, pair) -> TableCell:
+def _difference_cell(pair) -> TableCell:
     if not pair["runs"]:
         return TableCell("–")
     error = pair["standard_error"]
