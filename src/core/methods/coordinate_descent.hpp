@@ -89,7 +89,7 @@ class CoordinateDescent {
   private:
     static constexpr double kFirstSlack = 0.5, kTighter = 0.5;  // violation at which shrunk rows are looked at again
     static constexpr double kRest = 1e-13;                      // violation that is rounding
-    static constexpr double kFirstCheck = 2;                    // passes before the first look at the gap
+    static constexpr double kFirstCheck = 2, kFirstWarm = 1;    // passes before the first look at the gap
     static constexpr double kCautious = 0.7;                    // of the work that the gap is expected to need
     static constexpr int kSure = 3;                             // checks after which that expectation is trusted
     static constexpr double kDrift = 30;                        // passes after which w is summed anew
@@ -113,7 +113,7 @@ class CoordinateDescent {
         }
         if (!start.theta.empty() && problem_.intercept())
             b_ = start.theta[d_] - dot(d_, A_.mean(), start.theta.data());
-        next_check_ = kFirstCheck * pass_;
+        next_check_ = (start.alpha.empty() ? kFirstCheck : kFirstWarm) * pass_;
     }
     void sum_anew() {
         std::fill(w_.begin(), w_.end(), 0.0);
