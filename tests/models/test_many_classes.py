@@ -25,7 +25,8 @@ def test_pairs_as_long_as_they_do_not_dwarf_the_data():
     assert Reduction.chosen(402, True, X).pairs
     assert not Reduction.chosen(3, False, X).pairs
     text = sparse.csr_array((np.ones(1000), (np.arange(1000), np.arange(1000))), shape=(1000, 50_000))
-    assert not Reduction.chosen(3, None, text).pairs  # 150,000 numbers of separators, 1,000 of text
+    assert Reduction.chosen(18, None, text).pairs  # 153 pairs, 61 MB
+    assert not Reduction.chosen(19, None, text).pairs  # 68 MB, and 8 KB of text
 
 
 @pytest.mark.parametrize("model", [FSVM(), SVM(), FSVMCV(Cs=[1.0], whitening=0.0, cv=2)])
