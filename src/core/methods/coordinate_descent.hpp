@@ -79,7 +79,8 @@ class CoordinateDescent {
             } else if (finished()) {
                 break;
             }
-            if (work_ + needed_ > passes * pass_ || work_ > options_.max_iter * pass_) break;
+            const bool hopeless = checks_ >= kSure && work_ + needed_ > passes * pass_;
+            if (hopeless || work_ > std::min<double>(passes, options_.max_iter) * pass_) break;
         }
         best.n_iter += static_cast<int>(std::ceil(work_ / pass_));
         offer(best);
@@ -88,8 +89,9 @@ class CoordinateDescent {
   private:
     static constexpr double kFirstSlack = 0.5, kTighter = 0.5;  // violation at which shrunk rows are looked at again
     static constexpr double kRest = 1e-13;                      // violation that is rounding
-    static constexpr double kFirstCheck = 2;                    // passes before the first look at the gap
+    static constexpr double kFirstCheck = 2, kFirstWarm = 1;    // passes before the first look at the gap
     static constexpr double kCautious = 0.7;                    // of the work that the gap is expected to need
+    static constexpr int kSure = 3;                             // checks after which that expectation is trusted
     static constexpr double kDrift = 30;                        // passes after which w is summed anew
 
     const double* inverse() const { return inverse_.empty() ? nullptr : inverse_.data(); }
@@ -111,7 +113,7 @@ class CoordinateDescent {
         }
         if (!start.theta.empty() && problem_.intercept())
             b_ = start.theta[d_] - dot(d_, A_.mean(), start.theta.data());
-        next_check_ = kFirstCheck * pass_;
+        next_check_ = (start.alpha.empty() ? kFirstCheck : kFirstWarm) * pass_;
     }
     void sum_anew() {
         std::fill(w_.begin(), w_.end(), 0.0);
@@ -187,7 +189,7 @@ class CoordinateDescent {
         const double rate = gap < gap_ ? std::log(gap_ / gap) / (work_ - checked_) : 0.0;
         needed_ = rate > 0 ? std::log(std::max(gap / options_.tol, 1.0)) / rate : 0.0;
         next_check_ = work_ + std::clamp(kCautious * needed_, pass_, std::max(0.5 * work_, pass_));
-        gap_ = gap, checked_ = work_;
+        gap_ = gap, checked_ = work_, ++checks_;
         return gap <= options_.tol;
     }
     double certify_here() {
@@ -224,6 +226,7 @@ class CoordinateDescent {
     double b_ = 0, best_b_ = 0, rho_ = 0, sum_ = 0, square_ = 0;  // sum y alpha, w'Bw
     double most_ = HUGE_VAL, least_ = -HUGE_VAL, slack_ = kFirstSlack;
     double pass_ = 0, work_ = 0, fresh_ = 0, checked_ = 0, next_check_ = 0, needed_ = 0;  // numbers of the rows read
+    int checks_ = 0;
     double gap_ = HUGE_VAL, objective_ = HUGE_VAL, dual_ = -HUGE_VAL;
     std::uint64_t state_ = 0x9E3779B97F4A7C15u;
 };

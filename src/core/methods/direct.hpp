@@ -59,7 +59,8 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     const bool visited = visit_rows(problem, options, start, best);
     if (visited && (best.gap() <= options.tol || best.n_iter >= options.max_iter)) return best;
     if (visited && strategy::only_visits(problem.n(), problem.D())) return best;
-    const Solution from = visited ? best : start;
+    Solution from = visited ? best : start;
+    if (visited && best.gap() > 2 * strategy::kNear) from.alpha.clear();  // followed closely they take more steps than none
     solve_by_newton(problem, options, from, visited ? 0.0 : penalty, best);
     return best;
 }

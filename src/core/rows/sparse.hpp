@@ -100,7 +100,8 @@ class SparseRows : public Features {
             B.divide(row.data());
             for (Index j = i; j < n; ++j) products[i * n + j] = products[j * n + i] = dot_row(j, row.data());
         }
-        return row_gram_ = signed_gram(products.data(), n, all, y_.data(), D_ > d());
+        const bool centred = D_ > d() && !strategy::visit_sparse(d());  // as `mean` is
+        return row_gram_ = signed_gram(products.data(), n, all, y_.data(), centred);
     }
     void copy_row(Index i, double* out) const {
         for (Index k = 0; k < d(); ++k) out[k] = -y_[i] * mean_[k];

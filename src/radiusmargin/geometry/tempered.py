@@ -70,11 +70,11 @@ class TemperedScatter:
     def whitened(self, coefs, p: float) -> np.ndarray:
         """T^{1/2} w for separators (one per row, in the user's units), in the coordinates of the eigenvectors."""
         if p <= 0:
-            return np.sqrt(self.total) * coefs * self.scale ** (1 + p)
-        coefs = coefs * self.scale
+            return coefs * (np.sqrt(self.total) * self.scale ** (1 + p))
+        roots = np.sqrt(self.total) * self.eigenvalues ** (p / 2)
         if self.eigenvectors is None:
-            return np.sqrt(self.total) * coefs * self.eigenvalues ** (p / 2)
-        return np.sqrt(self.total) * (coefs @ self.eigenvectors) * self.eigenvalues ** (p / 2)
+            return coefs * (self.scale * roots)
+        return (coefs * self.scale) @ (self.eigenvectors * roots)
 
     def project(self, X, *, centred=True):
         """Rows in the coordinates of `standardised_matrix`; features without spread are left out.

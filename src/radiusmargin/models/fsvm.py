@@ -67,9 +67,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     multi_class : {"ovo", "ovr"} or None, default=None
         More than two classes as problems of two: every pair of classes (the model of `SVC`; its predictions are votes),
         or every class against the rest (that of `LinearSVC`), which can fail where no class outweighs the others. None is
-        "ovo", but "ovr" where the separators of all pairs would hold more than ten times the numbers that X stores (with 20
-        rows a class: of more than 400 classes), and with ``coupling="shared"``, whose time grows with the cube of the number
-        of problems.
+        "ovo", but "ovr" where there are more than ten pairs per row (with 20 rows a class: of more than 400 classes) or the
+        separators of all pairs would hold more than 64 MB and ten times the numbers that X stores, and with
+        ``coupling="shared"``, whose time grows with the cube of the number of problems.
     kernel : str, callable or transformer, default="linear"
         Any kernel of `KernelMap`. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the
         model is linear in its features.
@@ -239,7 +239,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         with listeners.problems(labels):
             fit = family.fit(labels, costs, [float(self.C)], self._options, start and family.start(*start))
         results = fit.problems()
-        self._keep(space, training, results)
+        self._keep(space, training, results, (fit.coef[0, 0], fit.intercept[0, 0]))
         self._describe(results, listeners)
         self._remember(fit.results.alpha)
         # w'M^+w for every labelling, whose M has rank one: the enclosing ball is then half the range of the scores.
@@ -247,8 +247,10 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         white = scatter.whitened(self.coef_, p) / np.sqrt(scatter.total)
         unit = self._measure(_ranges(rows, self.coef_), np.linalg.norm(white, axis=1))
         # The root is unique in standardised units, so that it does not depend on the user's.
-        root = metric_root(self.coef_ * scatter.scale * unit, white * unit if len(unit) > 1 else None)
-        self.components_ = root * scatter.inverse_scale
+        rows = self.coef_ * scatter.scale
+        rows *= unit
+        white *= unit
+        self.components_ = metric_root(rows, white if len(unit) > 1 else None) * scatter.inverse_scale
 
     def _measure(self, ranges, lengths):
         """Radius and margins, from the ranges of scores and the lengths of w.

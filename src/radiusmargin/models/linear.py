@@ -9,7 +9,7 @@ import numpy as np
 from ..features.space import FeatureSpace
 from .multiclass import Reduction
 
-BLOCK = 1 << 22  # scores that are formed at a time
+BLOCK = 1 << 18  # scores that are formed at a time: 2 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,10 @@ class LinearModel:
         """Scores of the classes: (n,) of the second against the first, or (n, n_classes)."""
         return decisions(self.scores, X, len(self.intercept), self.reduction)
 
+    def codes(self, X) -> np.ndarray:
+        """Numbers of the classes with the highest scores."""
+        return codes(self.scores, X, len(self.intercept), self.reduction)
+
 
 @dataclass(frozen=True, eq=False)
 class Sum:
@@ -59,15 +63,24 @@ class Sum:
     def decisions(self, X) -> np.ndarray:
         return decisions(self.scores, X, len(self.intercept), self.reduction)
 
+    def codes(self, X) -> np.ndarray:
+        return codes(self.scores, X, len(self.intercept), self.reduction)
+
+
+def codes(scores_of, X, n_problems, reduction):
+    """Classes of rows whose scores for the problems `scores_of` gives: in blocks of rows."""
+    return _in_blocks(lambda rows: reduction.predict(scores_of(rows)), X, n_problems)
+
 
 def decisions(scores_of, X, n_problems, reduction):
     """What `decision_function` returns, of rows whose scores for the problems `scores_of` gives: in blocks of rows."""
-    rows = split(X.shape[0], n_problems)
-    if len(rows) > 1:
-        scores = np.concatenate([reduction.class_scores(scores_of(X[block])) for block in rows])
-    else:
-        scores = reduction.class_scores(scores_of(X))
+    scores = _in_blocks(lambda rows: reduction.class_scores(scores_of(rows)), X, n_problems)
     return scores.ravel() if scores.shape[1] == 1 else scores
+
+
+def _in_blocks(function, X, n_problems):
+    blocks = split(X.shape[0], n_problems)
+    return function(X) if len(blocks) == 1 else np.concatenate([function(X[block]) for block in blocks])
 
 
 def split(count, numbers, most=BLOCK):

@@ -12,9 +12,11 @@ from ..problems import REST, ClassLabels
 
 ONE_PAIR = np.array([0]), np.array([1])
 ONE_SIDE = np.array([[0, 1]])
-# Numbers of all separators together, against those that X stores, up to which pairs are compared where nobody asked for them:
-# more would not fit where X does. Pairs of 20 rows a class end at 400 classes, and pairs of text much earlier.
-PAIRS_PER_NUMBER = 10
+# Where nobody asked for them, pairs are compared as long as there are at most so many of them per row, and as their separators
+# hold at most so many times the numbers that X stores, or fit into 64 MB: more would not fit where X does. Pairs of 20 rows a
+# class end at 400 classes.
+PAIRS_PER_ROW = NUMBERS_PER_NUMBER = 10
+FEW_NUMBERS = 1 << 23
 FEW_CLASSES = 30  # up to which a dense matrix of pairs and classes is the quicker one
 
 
@@ -33,8 +35,9 @@ class Reduction:
     def chosen(cls, n_classes, pairs, X) -> Reduction:
         """Pairs or not; where `pairs` is None, pairs as long as their separators do not dwarf the data."""
         if pairs is None:
-            numbers = X.nnz if sparse.issparse(X) else X.size
-            pairs = n_classes * (n_classes - 1) // 2 * X.shape[1] <= PAIRS_PER_NUMBER * numbers
+            (n, d), count = X.shape, n_classes * (n_classes - 1) // 2
+            stored = X.nnz if sparse.issparse(X) else X.size
+            pairs = count <= PAIRS_PER_ROW * n and count * d <= max(NUMBERS_PER_NUMBER * stored, FEW_NUMBERS)
         return cls(n_classes, bool(pairs))
 
     def columns(self, codes) -> ClassLabels:

@@ -290,14 +290,13 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     # -- prediction -------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X):
-        """Scores of the chosen member or of the average."""
+    def _fitted_model(self):
         if hasattr(self, "cv_results_") and not hasattr(self, "_model"):
             raise NotFittedError(
                 "This FSVMCV has scores, but no model to predict with: refit=False, or its fit was interrupted."
             )
         check_is_fitted(self, "_model")
-        return super().decision_function(X)
+        return self._model
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
