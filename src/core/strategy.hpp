@@ -44,19 +44,41 @@ constexpr int kSampleSteps = 100;    // one that takes more is as hard as all ro
 inline bool too_many_free(Index free, Index n) { return free * 5 > n * 3; }
 constexpr int kSiftingRounds = 12;
 
+constexpr Index kRowSpaceRows = 4096;  // most rows whose inner products are formed: they take 128 MiB
+
+// -- Many features: coordinate descent ----------------------------------------------------------------------------------
+
+// Features from which one multiplier is moved after the other before anything d x d is formed.
+constexpr Index kVisitSparse = 400, kVisitDense = 200;
+inline bool visit_sparse(Index d) { return d >= kVisitSparse; }
+inline bool visit(const Abilities& rows, Index d) { return rows.sparse ? visit_sparse(d) : d >= kVisitDense; }
+// Coefficients up to which Newton's matrix is formed where visits do not get there: it takes 512 MiB.
+constexpr Index kMostCoefficients = 8192;
+inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
+// Passes over the rows that are worth it, where Newton's method or inner products can take over. A Newton step in dense rows
+// costs about d/50 passes, one in sparse rows what its factor takes.
+inline double most_passes(const Abilities& rows, Index n, Index d, double stored) {
+    if (only_visits(n, d)) return HUGE_VAL;
+    if (!rows.sparse) return std::max(8.0, double(d) / 25);
+    const double side = double(std::min(n, d));
+    return std::max(50.0, 0.25 * side * side * side / stored);
+}
+// Penalty of the intercept's moves against the mean square of a row. More binds all multipliers together (twice the work at
+// 1, ten times at 10); less lets it swing, and all the more where all multipliers together are few.
+inline double intercept_penalty(double mean_square, double weight) { return std::max(0.02 * mean_square, 10.0 / weight); }
+
 // -- Few rows: their inner products -------------------------------------------------------------------------------------
 
 // Newton's method in coordinates of the rows, after pairs of them. With fewer rows than features it is the smaller problem in
 // every respect (a third of the time at as many). Of the time in features it takes a half at twice as many rows, as much at
 // three times, and twice as much at five times (100 features; at C = 0.01 a third, a half and as much). Up to five times
 // where pairs alone will do: along a path all Cs share the inner products. A dense regulariser makes these dear, and
-// sparse rows Newton's matrix cheap. G takes 128 MiB at kRowSpaceRows; the cube of the band is then too much.
-constexpr Index kRowSpaceRows = 4096;
+// sparse rows Newton's matrix cheap. At kRowSpaceRows the cube of the band is too much.
 constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
 constexpr int kSweeps = 10;     // over pairs: a problem that takes more (a large C) may take hundreds
 inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer, double tol) {
     if (!rows.row_gram) return false;
-    if (!rows.gram || d > n) return true;
+    if (!rows.gram || (d > n && !(rows.sparse && n > kRowSpaceRows))) return true;
     if (rows.sparse || dense_regularizer || n > kRowSpaceRows) return false;
     return n <= (tol >= kNear ? 5 : 3) * d;
 }

@@ -4,7 +4,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .features import KernelMap
 from .models import FSVM, MRSVM, MSVM, RMM, SVM, FSVMAlgorithm1, RSVMMuPlus, RSVMPlus, SemiWhitening, SigmaSVM
-from .selection import FSVMCV
+from .selection import FSVMCV, AutoSVM
 
 try:
     __version__ = version("radiusmargin")
@@ -18,6 +18,7 @@ __all__ = [
     "MSVM",
     "RMM",
     "SVM",
+    "AutoSVM",
     "FSVMAlgorithm1",
     "KernelMap",
     "RSVMMuPlus",

@@ -179,6 +179,7 @@ def test_averaging_is_the_mean_of_normalised_members():
     assert len(model.members_) > 1
     expected = 0.0
     for member in model.members_:
+        assert member.pop("weight") == pytest.approx(1 / len(model.members_))
         fitted = FSVM(**member).fit(X, y).decision_function(X)
         expected = expected + fitted / np.sqrt(np.mean(fitted**2)) / len(model.members_)
     np.testing.assert_allclose(model.decision_function(X), expected, atol=2e-3)

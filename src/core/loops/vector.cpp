@@ -228,6 +228,11 @@ RM_CLONES void axpy(Index n, double t, const double* x, double* y) {
     for (Index i = 0; i < n; ++i) y[i] += t * x[i];
 }
 
+RM_CLONES void scaled_axpy(Index n, double t, const double* s, const double* x, double* y) {
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) y[i] += t * s[i] * x[i];
+}
+
 // Where value(k), to be kept in `values`, is largest; `best` becomes it where it is more. The block is found with vectors,
 // the place in it one by one.
 template <class Value>

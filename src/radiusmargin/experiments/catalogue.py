@@ -14,7 +14,7 @@ from ..models.grids import Grid, Powers
 from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
 from ..pairs import LDML
-from ..selection import FSVMCV
+from ..selection import FSVMCV, AutoSVM
 from .neighbours import NEIGHBOURS
 from .references import REFERENCES
 
@@ -35,7 +35,11 @@ __all__ = [
 SELF_TUNING = (
     ModelEntry(
         key="fsvm-cv", name="FSVMCV", estimator=FSVMCV, grid=None, kernel_grid=None,
-        reference="this package: C, whitening and scatter of F-SVM, averaged over the near-best",
+        reference="this package: C and whitening of F-SVM, averaged over the near-best",
+    ),
+    ModelEntry(
+        key="auto", name="AutoSVM", estimator=AutoSVM, fixed={"probability": True}, grid=None, kernel_grid=None,
+        reference="this package: linear, Gaussian and Laplacian SVMs, each averaged over the near-best, and averaged",
     ),
 )  # fmt: skip
 
@@ -154,7 +158,7 @@ def is_scale_free(cell) -> bool:
     """Whether nothing is standardised: linear F-SVM does not notice units, and some are to show their effect."""
     if cell.model in RAW or is_of_pairs(cell.model):
         return True
-    return cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV)
+    return cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV, AutoSVM)
 
 
 def is_of_pairs(key: str) -> bool:

@@ -47,7 +47,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     def _check_parameters(self):
         """Raise a ValueError that names a parameter that is out of range."""
 
-    _in_pairs = True
+    _in_pairs = True  # None: as long as their separators do not dwarf the data
 
     # -- shared -------------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
                 f"{type(self).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
                 f"it contains only one class: {self.classes_.tolist()}."
             )
-        reduction = Reduction(len(self.classes_), pairs=self._in_pairs)
+        reduction = Reduction.chosen(len(self.classes_), self._in_pairs, X)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
         return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
 

@@ -9,6 +9,8 @@ import numpy as np
 from ..features.space import FeatureSpace
 from .multiclass import Reduction
 
+BLOCK = 1 << 22  # scores that are formed at a time
+
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
@@ -34,7 +36,7 @@ class LinearModel:
 
     def decisions(self, X) -> np.ndarray:
         """Scores of the classes: (n,) of the second against the first, or (n, n_classes)."""
-        return decisions(self.scores(X), self.reduction)
+        return decisions(self.scores, X, len(self.intercept), self.reduction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +57,20 @@ class Sum:
         return sum(part.scores(X) for part in self.parts)
 
     def decisions(self, X) -> np.ndarray:
-        return decisions(self.scores(X), self.reduction)
+        return decisions(self.scores, X, len(self.intercept), self.reduction)
 
 
-def decisions(scores, reduction):
-    """What `decision_function` returns for scores of the problems."""
-    scores = reduction.class_scores(scores)
+def decisions(scores_of, X, n_problems, reduction):
+    """What `decision_function` returns, of rows whose scores for the problems `scores_of` gives: in blocks of rows."""
+    rows = split(X.shape[0], n_problems)
+    if len(rows) > 1:
+        scores = np.concatenate([reduction.class_scores(scores_of(X[block])) for block in rows])
+    else:
+        scores = reduction.class_scores(scores_of(X))
     return scores.ravel() if scores.shape[1] == 1 else scores
+
+
+def split(count, numbers, most=BLOCK):
+    """Slices of `count` things, each of few enough that `numbers` for every one of them are no more than `most`."""
+    step = max(1, most // max(numbers, 1))
+    return [slice(start, start + step) for start in range(0, count, step)]

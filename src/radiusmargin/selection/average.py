@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..models.family import Family
 from ..models.linear import LinearModel, Sum
 from ..models.metric import RANK
 from .data import blocks
+from .plan import Member
 from .ways.fold_by_fold import smoothed
 
 
@@ -21,11 +22,13 @@ from .ways.fold_by_fold import smoothed
 class Averaged:
     """The model, and the sums of the members' certificates.
 
-    `directions` (K, rank) turn scores of the problems into rows of the metric that the separators make.
+    `directions` (K, rank) turn scores of the problems into rows of the metric that the separators make; `shares` are what
+    each member's scores were multiplied by: its weight over their size.
     """
 
     model: Sum
     directions: np.ndarray
+    shares: dict[Member, float]
     objective: float
     dual_objective: float
     n_iter: int
@@ -34,38 +37,37 @@ class Averaged:
 class Averaging:
     """Fits members to all training rows, and averages their scores; of the data themselves that is one linear model."""
 
-    def __init__(self, training, choice, fitting, tol):
-        self.training, self.choice, self.fitting, self.tol = training, choice, fitting, tol
+    def __init__(self, training, fitting, tol):
+        self.training, self.fitting, self.tol = training, fitting, tol
 
-    def of(self, members, groups) -> Averaged:
-        parts, totals, scores = [], np.zeros(3), 0.0
+    def of(self, weights, groups) -> Averaged:
+        """The average of members by their weights."""
+        parts, shares, totals, scores = [], {}, np.zeros(3), 0.0
         for group in groups:
-            own = sorted((m for m in members if group.holds(m)), key=lambda m: (m.whitening, m.C))
+            own = {m: weights[m] for m in sorted(weights, key=lambda m: (m.whitening, m.C)) if group.holds(m)}
             if own:
-                fit = self._expansion if group.is_expansion(self.choice) else self._explicit
-                space, (coef, intercept), certificates, own_scores = fit(group, own)
-                scores = scores + own_scores
-                parts.append(LinearModel(space, coef / len(members), intercept / len(members), self.training.reduction))
-                totals += certificates
-        if isinstance(parts[0].space, Raw):
-            coef, intercept = sum(part.coef for part in parts), sum(part.intercept for part in parts)
-            parts = [LinearModel(parts[0].space, coef, intercept, self.training.reduction)]
+                fit = self._expansion if group.is_expansion else self._explicit
+                part, own_scores, own_shares, certificates = fit(group.kind.training(self.training), group, own)
+                parts.append(replace(part, space=group.kind.space(part.space)))
+                scores, totals = scores + own_scores, totals + certificates
+                shares |= zip(own, own_shares, strict=True)
+        model = Sum(_joined(parts))
         directions = _directions(scores, self.training.costs)
-        return Averaged(
-            Sum(tuple(parts)), directions * len(members), float(totals[0]), float(totals[1]), int(totals[2])
-        )
+        return Averaged(model, directions, shares, float(totals[0]), float(totals[1]), int(totals[2]))
 
-    def _explicit(self, group, members):
-        """(space, separators of the sum, certificates, scores) of members that share features."""
-        training = self.training
-        space = group.choice(self.choice).explicit(group.powers[0])
+    def _explicit(self, training, group, weights):
+        """(model, its scores, shares, certificates) of members that share features."""
+        members = list(weights)
+        space = group.features.explicit(group.powers[0])
         rows = space.fit(training.X, training.costs)
         if group.eta > 0:
             coef, intercept, certificates = self._smoothed(space, rows, members)
         else:
             coef, intercept, certificates = self._family(space, rows, group, members)
-        coef, intercept = self._sum(rows, coef, intercept)
-        return space, (coef, intercept), certificates, np.asarray(rows @ coef.T)
+        shares = _over(weights, self._sizes(rows, coef, intercept))
+        coef, intercept = np.einsum("mkd,m->kd", coef, shares), np.einsum("mk,m->k", intercept, shares)
+        model = LinearModel(space, coef, intercept, training.reduction)
+        return model, np.asarray(rows @ coef.T), shares, certificates
 
     def _family(self, space, rows, group, members):
         training, found = self.training, []
@@ -87,27 +89,52 @@ class Averaging:
         totals = [(m.objective_, m.dual_objective_, m.n_iter_) for m in models]
         return np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models]), np.sum(totals, axis=0)
 
-    def _expansion(self, group, members):
-        choice, Cs, weight = group.choice(self.choice), [m.C for m in members], self.training.costs
-        space, found = fit_expansion(choice, self.training, Cs, self.fitting.options(self.tol))
-        squares = found.scores**2 @ weight / weight.sum()
-        sizes = np.sqrt(squares.mean(axis=0)).clip(1e-300)
-        coef = np.einsum("kcn,c->kn", found.coef, 1 / sizes)
+    def _expansion(self, training, group, weights):
+        Cs, costs = [m.C for m in weights], training.costs
+        alone = (
+            len(training.labels) == 1
+        )  # problems on some of the rows each are quicker where only those are looked at
+        space, found = fit_expansion(group.features, training, Cs, self.fitting.options(self.tol), keep_scores=alone)
+        scores = found.scores if alone else _scores(space, training.X, found)
+        sizes = np.sqrt((scores**2 @ costs / costs.sum()).mean(axis=0))
+        shares = _over(weights, sizes)
+        coef, intercept = np.einsum("kcn,c->kn", np.asarray(found.coef), shares), found.intercept @ shares
         support = np.flatnonzero(coef.any(axis=0))
         bound = found.dual_objective.sum() if found.definite.all() else np.nan  # there is none
-        totals = np.array([found.objective.sum(), bound, found.n_iter.sum()])
-        intercept = found.intercept @ (1 / sizes)
-        scores = np.einsum("kcn,c->nk", found.scores, 1 / sizes) - intercept
-        return space.part(support), (coef[:, support], intercept), totals, scores
+        certificates = np.array([found.objective.sum(), bound, found.n_iter.sum()])
+        model = LinearModel(space.part(support), coef[:, support], intercept, training.reduction)
+        return model, np.einsum("kcn,c->nk", scores, shares) - intercept, shares, certificates
 
-    def _sum(self, rows, coef, intercept):
-        """Separators (M, K, d) of some members, each divided by the size of its scores, as those of their sum."""
-        (M, K, d), sizes, weight = coef.shape, np.empty(len(coef)), self.training.costs
-        for block in blocks(M, K * len(weight)):
+    def _sizes(self, rows, coef, intercept):
+        """Root mean squares of the scores of members with separators (M, K, d)."""
+        (M, K, d), sizes, costs = coef.shape, np.empty(len(coef)), self.training.costs
+        for block in blocks(M, K * len(costs)):
             decision = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
-            squares = weight @ decision**2 / weight.sum()
-            sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1)).clip(1e-300)
-        return np.einsum("mkd,m->kd", coef, 1 / sizes), np.einsum("mk,m->k", intercept, 1 / sizes)
+            squares = costs @ decision**2 / costs.sum()
+            sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1))
+        return sizes
+
+
+def _scores(space, X, found):
+    """Decision values (K, C, n) of combinations of training rows, on these rows."""
+    K, C, n = found.coef.shape
+    support = np.unique(found.coef.matrix.indices)
+    values = space.part(support).scores(X, found.coef.matrix[:, support].toarray())
+    return values.T.reshape(K, C, n) + found.intercept[..., None]
+
+
+def _over(weights, sizes):
+    """Weights of members over the sizes of their scores; none for one that says zero everywhere."""
+    return np.divide(list(weights.values()), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+
+
+def _joined(parts):
+    """Linear models of the data themselves as one, and the others."""
+    raw = [part for part in parts if isinstance(part.space, Raw)]
+    if len(raw) < 2:
+        return tuple(parts)
+    whole = replace(raw[0], coef=sum(part.coef for part in raw), intercept=sum(part.intercept for part in raw))
+    return (whole, *(part for part in parts if not isinstance(part.space, Raw)))
 
 
 def _directions(scores, weight):

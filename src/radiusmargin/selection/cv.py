@@ -4,32 +4,44 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, check_cv
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number
 from .._compat import with_callbacks
-from ..features.space import FeatureChoice
 from ..models.base import MarginEstimator
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
+from ..models.probability import Sigmoids
 from ..problems import relative_gap
 from .average import Averaging
 from .data import SearchData
 from .evaluation import evaluate
-from .plan import check_grid, groups_of, listed
+from .kinds import check_grid, check_kinds, kinds_of, listed, sampled
+from .out_of_fold import OutOfFold
+from .plan import groups_of
 from .progress import Progress
 from .scores import Scores
 from .ways import Fitting
 
 FITTED = (
-    "_model", "_directions", "components_", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
+    "_model", "_sigmoids", "_directions", "components_", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
     "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
 )  # fmt: skip
+
+
+def _has_probabilities(search):
+    if not search.probability:
+        raise AttributeError(
+            "predict_proba needs probability=True before fit: the search then keeps the scores it is made of."
+        )
+    return True
 
 
 class FSVMCV(MetricTransformerMixin, MarginEstimator):
@@ -44,19 +56,30 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     Cs : int or list of float, default=10
         Values of C, or how many to choose from the data; a chosen range grows when the best C lies at its edge.
     whitening : float, list or None, default=None
-        Exponents of the scatter: 0 is the SVM on standardised features, 1 is F-SVM. None is (0, 0.25, 0.5, 0.75, 1), but
-        0 alone with a kernel, whose features are many: there whitening costs time and gains nothing.
+        Exponents of the scatter: -1 is the SVM in the units of the data, 0 that on standardised features, 1 is F-SVM. None is
+        (0, 0.5); but (-1, -0.5) for a sparse matrix of 1,000 columns or more, such as text, where rare columns must not be
+        blown up; and 0 alone with a kernel, whose features are many (there whitening costs time and gains nothing), or
+        where a dense matrix is too wide to be whitened. Where features are strongly correlated, (0, 0.5, 1) is worth its
+        time.
     scatter : {"total", "within"} or a list of both, default="total"
-    multi_class : {"ovo", "ovr"}, default="ovo"
+    multi_class : {"ovo", "ovr"} or None, default=None
         More than two classes as pairs, or each against the rest; see `FSVM`.
     eta, gamma, n_components : a value or a list, default=0.0, "scale", None
-        Further grids; see `FSVM`. A kernel map is computed once per fold and gamma.
+        Further grids; see `FSVM`. A kernel map is computed once per fold and gamma. With several kinds of kernels the
+        default gammas are multiples of one over the number of features.
     combine : {"average", "best"}, default="average"
-        Average the members whose score is within `band` standard errors of the best, each divided by the root mean
-        square of its decision values; for a linear model the average is again one linear model. Or pick the best;
+        Average the members whose score is within `band` standard errors of the best (of a kernel the best eight of them), each
+        divided by the root mean square of its decision values; for a linear model the average is again one linear model. Or pick the best;
         equals go to less whitening, then to smaller C.
-    band : float, default=1.0
-    kernel, degree, coef0
+    band : float, default=1.5
+    kernel : str, list of str, callable or transformer, default="linear"
+        As in `FSVM`; or a list of kinds that are searched side by side: "linear", and "rbf", "laplacian", "poly", "sigmoid",
+        "cosine" on features standardised over all training rows, and "rbf-ranks", "laplacian-ranks" on features by
+        their ranks. "auto" is linear, rbf, laplacian and laplacian-ranks, but linear alone for sparse rows or more than
+        2,000 columns. Kinds whose best member is within `band` standard errors of the best are averaged, with equal
+        shares. Of more than 20,000 rows members are chosen on a stratified sample of 5,000 and then fitted to all (with
+        an integer `cv`).
+    degree, coef0
         As in `FSVM`.
     criterion : {"cv", "loo", "radius-margin"}, default="cv"
         Score by cross-validation; by the span rule's approximate leave-one-out; or by the radius-margin bound. The
@@ -69,6 +92,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     one_standard_error : bool, default=False
         With ``combine="best"``: the least whitened, then smallest C within one standard error of the best.
     refit : bool, default=True
+    probability : bool, default=False
+        Whether to offer `predict_proba`, from the scores of the rows that were held out: no further fits are needed.
     n_jobs : int or None, default=None
         Threads over the problems of a fold.
     fit_intercept, class_weight, max_iter, random_state
@@ -77,8 +102,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     tol : float, default=1e-6
         Relative gap of the final fit.
     cv_tol : float or None, default=None
-        Relative gap of the fits that are only scored. None is 1e-7, where scores and choice are those of exact fits, and 1e-5
-        with a kernel.
+        Relative gap of the fits that are only scored. None is 1e-7, where scores and choice are those of exact fits, and 1e-3
+        with a kernel, where the choice is, and for a sparse matrix of 1,000 columns or more.
     verbose : int, default=0
         1 shows progress on standard error.
 
@@ -90,9 +115,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     C_, best_params_, best_score_, best_index_
         Of the best member.
     best_estimator_ : FSVM
-        With ``combine="best"`` and ``refit=True``.
+        With ``combine="best"``, ``refit=True`` and one kernel.
     members_ : list of dict
-        What was averaged.
+        What was averaged, each with its "weight".
     components_ : ndarray of shape (rank, n_features)
         L with M = L'L, for linear models: the metric of the best member or, of an average, that of F-SVM for the averaged
         separators, the mean of ``ww' / var(w'x)``. `transform` serves kernels too.
@@ -118,9 +143,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     _accepts_sparse = True
 
     def __init__(
-        self, Cs=10, *, whitening=None, scatter="total", multi_class="ovo", eta=0.0, combine="average", band=1.0,
+        self, Cs=10, *, whitening=None, scatter="total", multi_class=None, eta=0.0, combine="average", band=1.5,
         kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
-        scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True, class_weight=None,
+        scoring=None, one_standard_error=False, refit=True, probability=False, n_jobs=None, fit_intercept=True, class_weight=None,
         tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0,
     ):  # fmt: skip
         self.Cs = Cs
@@ -141,6 +166,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self.scoring = scoring
         self.one_standard_error = one_standard_error
         self.refit = refit
+        self.probability = probability
         self.n_jobs = n_jobs
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
@@ -162,39 +188,54 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         for name in FITTED:
             self.__dict__.pop(name, None)
         self._check_parameters()
-        training, choice = self._check_training(X, y, sample_weight), FeatureChoice.of(self)
-        splits = self._splits(training, sample_weight, groups)
-        data = SearchData(training, splits, self.classes_, self.class_weight, self.scoring, choice.is_precomputed)
+        training = self._check_training(X, y, sample_weight)
+        kinds = kinds_of(self, training)
+        data = self._search_data(training, kinds, sample_weight, groups)
         fitting = Fitting(int(self.max_iter), self.n_jobs, bool(self.fit_intercept))
-        scores = Scores(len(splits), Progress(self))
+        kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
+        scores = Scores(len(data.splits), Progress(self), kept)
         with scores.progress.whole():
             try:
-                evaluate(self, choice, data, fitting, scores)
+                evaluate(self, kinds, data, fitting, scores)
             except KeyboardInterrupt:
-                self._report_interrupted(scores)
+                self._report_interrupted(scores, kinds)
                 raise
-            best = self._report(scores, choice)
+            self._report(scores, kinds)
             if self.refit:
                 start = time.perf_counter()
                 with scores.progress.task("refit"):
-                    self._refit(data, choice, fitting, scores, best)
+                    shares = self._refit(training, kinds, fitting, scores)
+                    if self.probability:
+                        self._sigmoids = self._calibrated(data.training, scores.out_of_fold, shares)
                 self.refit_time_ = time.perf_counter() - start
         if self.refit:
             self._warn_unless_converged()
         return self
 
-    def _report_interrupted(self, scores):
+    def _search_data(self, training, kinds, sample_weight, groups):
+        precomputed = kinds[0].features.is_precomputed
+        rows = sampled(training.codes) if len(kinds) > 1 and isinstance(self.cv, Integral) else None
+        if rows is not None:
+            training = replace(training, X=training.X[rows], codes=training.codes[rows], weight=training.weight[rows])
+        splits = self._splits(training, sample_weight, groups)
+        return SearchData(training, splits, self.classes_, self.class_weight, self.scoring, precomputed)
+
+    def _report_interrupted(self, scores, kinds):
         scores.drop_unfinished()
         if scores.table and scores.finished().any():
-            self._report(scores, FeatureChoice.of(self))
+            self._report(scores, kinds)
             warnings.warn(
                 f"interrupted: cv_results_ holds {len(scores.table)} members on {int(scores.finished().sum())} of "
                 f"{scores.n_splits} splits",
                 stacklevel=3,
             )
 
-    def _report(self, scores, choice):
-        searched = ("C", "whitening", "scatter", "eta", *(() if choice.is_linear else ("gamma", "n_components")))
+    def _report(self, scores, kinds):
+        searched = ["C", "whitening", "scatter", "eta"]
+        if not all(kind.features.is_linear for kind in kinds):
+            searched += ["gamma", "n_components"]
+        if len(kinds) > 1:
+            searched.insert(0, "kernel")
         self.cv_results_ = scores.results(searched)
         self.Cs_ = np.unique([m.C for m in scores.table])
         done = scores.finished()
@@ -203,42 +244,49 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self.n_splits_, self.best_index_ = int(done.sum()), scores.members().index(best)
         self.C_, self.best_params_ = best.C, best.params(searched)
         self.best_score_ = float(scores.table[best][done].mean())
-        return best
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
-    def _refit(self, data, choice, fitting, scores, best):
-        if self.combine == "best":
-            return self._refit_best(data.training, choice, best)
-        members = scores.near_best(self.band)
-        found = Averaging(data.training, choice, fitting, self.tol).of(members, groups_of(self, choice))
-        self._model = found.model
-        self.members_ = [m.params(self.best_params_) for m in members]
+    def _refit(self, training, kinds, fitting, scores):
+        """Fit what was chosen to all rows; returns what the scores of each member are multiplied by."""
+        best = scores.best(self.one_standard_error)
+        if self.combine == "best" and len(kinds) == 1:
+            self._refit_best(training, best)
+            return {best: 1.0}
+        weights = {best: 1.0} if self.combine == "best" else scores.weights(self.band)
+        groups = [group for kind in kinds for group in groups_of(self, kind)]
+        found = Averaging(training, fitting, self.tol).of(weights, groups)
+        self._model, self._directions = found.model, found.directions
+        self.members_ = [m.params(self.best_params_) | {"weight": weight} for m, weight in weights.items()]
         self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
         self.dual_objective_ = min(found.dual_objective, self.objective_)
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
-        self._directions = found.directions
-        if choice.is_linear:
+        if len(kinds) == 1 and kinds[0].features.is_linear:
             (part,) = found.model.parts
             self.coef_, self.intercept_ = part.coef, part.intercept
             self.components_ = self._directions.T @ part.coef
+        return found.shares
 
-    def _refit_best(self, training, choice, member):
+    def _refit_best(self, training, member):
+        """The chosen member as an estimator of its own, whose fitted attributes this one shows."""
         model = FSVM(C=member.C, whitening=member.whitening, eta=member.eta, scatter=member.scatter).set_params(
             multi_class=self.multi_class, fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), tol=self.tol,
-            class_weight=self.class_weight, kernel=self.kernel, degree=self.degree, coef0=self.coef0, n_jobs=self.n_jobs,
+            class_weight=self.class_weight, kernel=member.kernel, degree=self.degree, coef0=self.coef0, n_jobs=self.n_jobs,
         )  # fmt: skip
-        if not choice.is_linear:
+        if member.gamma is not None:
             model.set_params(gamma=member.gamma, n_components=member.n_components, random_state=self.random_state)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # this estimator has one of its own
             model.fit(training.X, self.classes_[training.codes], sample_weight=training.weight)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        self.best_estimator_, self.members_, self._model = model, [self.best_params_], model._model
+        self.best_estimator_, self.members_, self._model = model, [self.best_params_ | {"weight": 1.0}], model._model
         for name in ("coef_", "intercept_", "components_", "objective_", "dual_objective_", "dual_gap_", "n_iter_"):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
+
+    def _calibrated(self, training, kept, shares):
+        return Sigmoids.fit(kept.mean(shares), kept.label, training.weight[kept.row], kept.problem, training.reduction)
 
     # -- prediction -------------------------------------------------------------------------------------------------
 
@@ -250,6 +298,21 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             )
         check_is_fitted(self, "_model")
         return super().decision_function(X)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
+
+        A sigmoid of every problem's score, fitted to the scores of rows that the search had held out; pairs of several
+        classes are coupled. The most probable class may be another than that of `predict`, where both are close.
+        """
+        X = self._validated(X)
+        return self._sigmoids.probabilities(self._model.scores(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
 
     def transform(self, X):
         """The rows in the metric of the best member, or of the averaged separators."""
@@ -267,11 +330,12 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     @property
     def _in_pairs(self):
-        return self.multi_class == "ovo"
+        return None if self.multi_class is None else self.multi_class == "ovo"
 
     def _check_parameters(self):
+        check_kinds(self.kernel)
         check_choice("combine", self.combine, ("average", "best"))
-        check_choice("multi_class", self.multi_class, ("ovo", "ovr"))
+        check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
         check_number("band", self.band, 0)
         check_number("tol", self.tol, 0, low_allowed=False)
@@ -287,11 +351,15 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             for C in listed(self.Cs):
                 check_number("Cs", C, 0, low_allowed=False)
         for p in listed(self.whitening) if self.whitening is not None else ():
-            check_number("whitening", p, 0, 1, high_allowed=True)
+            check_number("whitening", p, -1, 1, high_allowed=True)
         for eta in listed(self.eta):
             check_number("eta", eta, 0)
         for scatter in listed(self.scatter):
             check_choice("scatter", scatter, ("total", "within"))
+        if self.criterion != "cv" and self.probability:
+            raise ValueError(
+                f"probability=True needs criterion='cv', whose scores of held-out rows it uses, got {self.criterion!r}."
+            )
         if self.criterion != "cv" and any(eta > 0 for eta in listed(self.eta)):
             raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
 

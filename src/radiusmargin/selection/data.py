@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -74,31 +73,24 @@ class HeldOut:
     codes: np.ndarray
     weight: np.ndarray
 
-    def score(self, coef, intercept, rows):
+    def score(self, coef, intercept, rows, keep=None):
         """Scores (P, C) of members with separators (P, C, K, d) on these rows, in what the members are linear in."""
-        if self.data.scoring is None or self.data.scoring == "accuracy":
-            return self._accuracy(coef.reshape(-1, *coef.shape[2:]), intercept, rows).reshape(coef.shape[:2])
-        members = product(range(coef.shape[0]), range(coef.shape[1]))
-        values = [self.score_one(coef[i, j], intercept[i, j], rows) for i, j in members]
-        return np.reshape(values, coef.shape[:2])
+        shape, (K, d), found = coef.shape[:2], coef.shape[2:], []
+        coef, intercept = coef.reshape(-1, K, d), intercept.reshape(-1, K)
+        for block in blocks(len(coef), K * len(self.codes)):
+            values = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
+            found.append(self.score_values(values.T.reshape(-1, K, len(self.codes)), keep, block))
+        return np.concatenate(found).reshape(shape)
 
-    def score_values(self, values):
-        """Scores (M,) of members whose decision values (M, K, n) on these rows are there already."""
-        K = values.shape[1]
+    def score_values(self, values, keep=None, block=slice(None)):
+        """Scores (M,) of members, a block of all, by their decision values (M, K, n) on these rows, which `keep` may have."""
+        if keep:
+            keep(block, values)
         if self.data.scoring is None or self.data.scoring == "accuracy":
             predicted = self.data.training.reduction.predict(values.swapaxes(1, 2))
             return (predicted == self.codes) @ self.weight / self.weight.sum()
+        K = values.shape[1]
         return np.array([self.score_one(np.eye(K), np.zeros(K), member.T) for member in values])
-
-    def _accuracy(self, coef, intercept, rows):
-        (M, K, d), accuracy = coef.shape, np.empty(len(coef))
-        intercept = intercept.reshape(M, K)
-        for block in blocks(M, K * len(self.codes)):
-            decision = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
-            scores = decision.T.reshape(-1, K, len(self.codes)).transpose(0, 2, 1)
-            predicted = self.data.training.reduction.predict(scores)
-            accuracy[block] = (predicted == self.codes) @ self.weight / self.weight.sum()
-        return accuracy
 
     def score_one(self, coef, intercept, rows):
         """Any scorer, on one member."""

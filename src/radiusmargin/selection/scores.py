@@ -9,17 +9,19 @@ import numpy as np
 
 from .plan import Member
 
+MOST_MEMBERS = 8  # of a kernel in an average: no worse than all that are near the best (benchmarks/auto_choices.py)
 TIE = 1e-12  # scores closer than this are equal
 
 
 class Scores:
     """Scores of members on splits, filled in split by split; what was not reached is NaN.
 
-    `seconds` is the time that the fits and the scores of each split took, of all members together.
+    `seconds` is the time that the fits and the scores of each split took, of all members together; `out_of_fold` keeps the
+    decision values behind the scores, if it is there.
     """
 
-    def __init__(self, n_splits, progress):
-        self.n_splits, self.progress = n_splits, progress
+    def __init__(self, n_splits, progress, out_of_fold=None):
+        self.n_splits, self.progress, self.out_of_fold = n_splits, progress, out_of_fold
         self.table: dict[Member, np.ndarray] = {}
         self.seconds = {"fit": np.zeros(n_splits), "score": np.zeros(n_splits)}
         self._ordered: list[Member] = []
@@ -58,24 +60,46 @@ class Scores:
         whole = {m: values for m, values in self.table.items() if not np.isnan(values).any()}
         self.table = whole or self.table
 
-    def summary(self):
-        """(members in order of preference, mean, standard error) over the finished splits."""
-        values = self.values()[:, self.finished()]
+    def summary(self, among=None):
+        """(members in order of preference, mean, standard error) over the finished splits, of all members or of some."""
+        members = self.members() if among is None else among
+        values = np.array([self.table[m] for m in members])[:, self.finished()]
         error = values.std(axis=1, ddof=1) / np.sqrt(values.shape[1]) if values.shape[1] > 1 else np.zeros(len(values))
-        return self.members(), values.mean(axis=1), error
+        return members, values.mean(axis=1), error
 
-    def best(self, one_standard_error=False):
+    def best(self, one_standard_error=False, among=None):
         """The preferred member among those with the best mean, or within one standard error of it."""
-        members, mean, error = self.summary()
+        members, mean, error = self.summary(among)
         top = int(np.argmax(mean >= mean.max() - TIE))
         reach = error[top] if one_standard_error else TIE
         return members[int(np.argmax(mean >= mean[top] - reach))]
 
-    def near_best(self, band):
+    def near_best(self, band, among=None):
         """Every member within `band` standard errors of the best mean."""
-        members, mean, error = self.summary()
+        members, mean, error = self.summary(among)
         top = int(np.argmax(mean))
         return [m for m, value in zip(members, mean, strict=True) if value >= mean[top] - band * error[top] - TIE]
+
+    def weights(self, band) -> dict[Member, float]:
+        """What is averaged, and with which weight.
+
+        Kinds of kernels whose best member is within `band` standard errors of the best of all have equal shares; within a
+        kind the members near its best have, of a kernel the best few of them.
+        """
+        kinds = {}
+        for member in self.members():
+            kinds.setdefault(member.kernel, []).append(member)
+        leaders = {self.best(among=members): members for members in kinds.values()}
+        chosen = [leaders[leader] for leader in self.near_best(band, among=list(leaders))]
+        near = [self._few(self.near_best(band, among=members)) for members in chosen]
+        return {member: 1 / (len(near) * len(own)) for own in near for member in own}
+
+    def _few(self, members):
+        """The best of some members of one kind, as many as are worth their rows; linear members become one."""
+        if members[0].kernel == "linear" or len(members) <= MOST_MEMBERS:
+            return members
+        _, mean, _ = self.summary(members)
+        return [members[i] for i in sorted(np.argsort(-mean, kind="stable")[:MOST_MEMBERS])]
 
     def results(self, searched):
         """A dict in the form of GridSearchCV's ``cv_results_``."""

@@ -18,15 +18,15 @@ from ...models.fsvm import FSVM
 class FoldByFold:
     """Every split on its own."""
 
-    def __init__(self, data, choice, fitting):
-        self.data, self.choice, self.fitting = data, choice, fitting
+    def __init__(self, data, fitting):
+        self.data, self.fitting = data, fitting
 
     def score(self, task, scores):
         for i in task.splits:
             train, test = self.data.splits[i]
             with scores.work("fit", i):
                 part = self.data.part(i)
-                space = task.group.choice(self.choice).explicit(task.group.powers[0])
+                space = task.group.features.explicit(task.group.powers[0])
                 rows = space.fit(part.X, part.costs)
             with scores.work("score", i):
                 unseen = space.rows(self.data.rows(test, train))
@@ -34,7 +34,7 @@ class FoldByFold:
             with scores.work("fit", i):
                 coef, intercept = fit(part, space, rows, task)
             with scores.work("score", i):
-                task.record(scores, i, self.data.held_out(i).score(coef, intercept, unseen))
+                task.record(scores, i, self.data.held_out(i).score(coef, intercept, unseen, task.keeper(scores, i)))
         return ()
 
     def _fit_family(self, part, space, rows, task):

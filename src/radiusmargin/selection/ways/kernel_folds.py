@@ -14,21 +14,21 @@ from ...features.space import Expansion
 from ...problems import Batch
 from ...solvers import solve_kernel
 
+SINGLE = 1e-4  # relative gap from which single precision is enough to estimate it
 BATCH = 1 << 20  # numbers that the folds of a batch take: an interrupt loses the batch that it comes into
 
 
 class KernelFolds:
     """Serves groups that are expansions in rows of a kernel."""
 
-    def __init__(self, data, choice, fitting):
-        self.data, self.choice, self.fitting = data, choice, fitting
+    def __init__(self, data, fitting):
+        self.data, self.fitting = data, fitting
 
     def score(self, task, scores):
-        choice = task.group.choice(self.choice)
         n, K = len(self.data.training.codes), len(self.data.training.labels)
         size = max(1, BATCH // (K * len(task.Cs) * n))
-        for space, factors, folds in self._alike(choice, task.splits):
-            rows = space.kernel_rows(choice.cache_size)
+        for space, factors, folds in self._alike(task.group.features, task.splits):
+            rows = space.kernel_rows(task.group.features.cache_size)
             for start in range(0, len(folds), size):
                 self._score_batch(rows, factors, folds[start : start + size], task, scores)
         return ()
@@ -53,9 +53,12 @@ class KernelFolds:
                 rows, whole.labels, whole.weight * factors[whole.codes], np.asarray(task.Cs, dtype=float),
                 subsets=tuple(self.data.splits[i][0] for i in folds), intercept=whole.intercept,
             )  # fmt: skip
-            found = solve_kernel(batch, self.fitting.options(task.tol), keep_scores=True)
+            strict = task.tol < SINGLE
+            found = solve_kernel(batch, self.fitting.options(task.tol), keep_scores=True, strict=strict)
         with scores.work("score", folds):
             values = found.scores.reshape(*shape, -1).swapaxes(1, 2)
             for i, value in zip(folds, values, strict=True):
                 test = self.data.splits[i][1]
-                task.record(scores, i, self.data.held_out(i).score_values(value[..., test])[None])
+                task.record(
+                    scores, i, self.data.held_out(i).score_values(value[..., test], task.keeper(scores, i))[None]
+                )

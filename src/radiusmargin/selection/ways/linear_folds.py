@@ -18,7 +18,7 @@ BATCH = 1 << 20  # numbers that the folds of a batch take: an interrupt loses th
 class LinearFolds:
     """A fold whose scatter cannot be had by subtraction, or is singular, is left to another way."""
 
-    def __init__(self, data, choice, fitting):
+    def __init__(self, data, fitting):
         self.data, self.fitting = data, fitting
         self.folds = [i for i, split in enumerate(data.splits) if self._is_complement(*split)]
         self.place = {i: place for place, i in enumerate(self.folds)}
@@ -31,7 +31,7 @@ class LinearFolds:
         return bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
 
     def score(self, task, scores):
-        if task.group.eta > 0:
+        if task.group.eta > 0 or min(task.powers) < 0:
             return task.splits
         left = [i for i in task.splits if i not in self.place]
         for folds in self._batches([i for i in task.splits if i in self.place], task):
@@ -57,7 +57,9 @@ class LinearFolds:
             X, splits = self.data.training.X, self.data.splits
             with scores.work("score", folds):
                 fits = zip(folds, *separators, strict=True)
-                values = [self.data.held_out(i).score(w, b, X[splits[i][1]]) for i, w, b in fits]
+                values = [
+                    self.data.held_out(i).score(w, b, X[splits[i][1]], task.keeper(scores, i)) for i, w, b in fits
+                ]
                 task.record(scores, folds, np.array(values))
         return left
 

@@ -86,13 +86,13 @@ def radius_margin_bound(radius, objective_terms, C):
 class OneFit:
     """The members on all rows of a search, scored from that one fit."""
 
-    def __init__(self, data, choice, fitting, criterion):
-        self.data, self.choice, self.fitting, self.criterion = data, choice, fitting, criterion
+    def __init__(self, data, fitting, criterion):
+        self.data, self.fitting, self.criterion = data, fitting, criterion
 
     def score(self, task, scores):
         whole, group = self.data.training, task.group
         with scores.work("fit", 0):
-            space = group.choice(self.choice).explicit(group.powers[0])
+            space = group.features.explicit(group.powers[0])
             rows = space.fit(whole.X, whole.costs)
             rows = rows.toarray() if sparse.issparse(rows) else rows
         for p in task.powers:

@@ -1,0 +1,163 @@
+"""The kinds of models that a search tries: one kernel, or several side by side.
+
+Everything that ``kernel="auto"`` decides by itself stands here: kinds, exponents, gammas, and how many rows it searches on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import train_test_split
+
+from .._checks import check_choice
+from ..features.space import FeatureChoice, FeatureSpace
+from ..features.units import InUnits, Ranks, Standard, Units
+from ..geometry.tempered import can_whiten
+from ..models.training import Training
+
+AUTO = ("linear", "rbf", "laplacian", "laplacian-ranks")
+NAMES = (*AUTO, "rbf-ranks", "poly", "sigmoid", "cosine")
+RANKS = "-ranks"  # ends the name of a kind that looks at features by their ranks
+# As accurate on the sets for choosing as five exponents up to 1, at less than half of their time (benchmarks/auto_choices.py).
+LINEAR_POWERS = (0.0, 0.5)
+KERNEL_POWERS = (0.0,)  # whitening gained nothing there (benchmarks/averaging.py)
+# Of text neither: rare words must not weigh as much as common ones, but somewhat more than they do (benchmarks/text.py).
+TEXT_POWERS = (-1.0, -0.5)
+STANDARDISED = (0.0,)  # of dense data too wide for a scatter
+TEXT_COLUMNS = 1000  # of a sparse matrix from which it is taken for text, or for something like it
+# What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
+MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
+SEVERAL_CS = 0.1, 1e3  # of kernels side by side, half as many as of a single one: a finer grid was not better
+MOST_COLUMNS = 2000  # from which the linear kind is as good and others are slow
+MOST_ROWS, SAMPLE = 20_000, 5_000  # rows up to which all are searched on, and how many of more are
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """Features of one kind, the exponents, gammas and Cs to try with them, and the units that they are made of.
+
+    `units` None are the user's; `name` is what members are called by.
+    """
+
+    features: FeatureChoice
+    powers: tuple[float, ...]
+    Cs: np.ndarray
+    gammas: tuple = ("scale",)
+    units: Units | None = None
+    name: Any = None
+
+    def training(self, training: Training) -> Training:
+        """Training rows in the units of this kind."""
+        return training if self.units is None else replace(training, X=self.units.rows(training.X))
+
+    def space(self, space) -> FeatureSpace:
+        """A space that was fitted to such rows, for rows in the user's units."""
+        return space if self.units is None else InUnits(space, self.units)
+
+
+def kinds_of(search, training: Training) -> list[Kind]:
+    """The kinds that the parameters of a search name."""
+    choice, names = FeatureChoice.of(search), names_of(search.kernel, training.X)
+    if names is None:
+        Cs = initial_Cs(search.Cs, training.weight, choice.is_linear)
+        return [
+            Kind(choice, exponents(search, choice, training.X), Cs, tuple(listed(search.gamma)), name=choice.kernel)
+        ]
+    made = {}  # units are shared by the kinds that want them
+    return [_kind(name, search, choice.with_(kernel=name.removesuffix(RANKS)), training, made) for name in names]
+
+
+def _kind(name, search, features, training, made):
+    """One of several kinds. The linear family standardises by itself, fold by fold."""
+    if features.is_linear:
+        Cs = initial_Cs(search.Cs, training.weight, is_linear=True)
+        return Kind(features, exponents(search, features, training.X), Cs, name=name)
+    make = Ranks if name.endswith(RANKS) else Standard
+    if make is Ranks and sparse.issparse(training.X):
+        raise ValueError(f"kernel={name!r} needs dense rows; leave it out, or pass X.toarray().")
+    if make not in made:
+        made[make] = make.of(training.X, training.weight)
+    Cs = search.Cs
+    if isinstance(Cs, Integral):
+        Cs = np.geomspace(*SEVERAL_CS, max(2, Cs // 2)) / training.weight.mean()
+    gammas = gammas_of(search.gamma, features.kernel, training.X)
+    return Kind(features, KERNEL_POWERS, np.unique(Cs), gammas, made[make], name)
+
+
+def names_of(kernel, X) -> tuple[str, ...] | None:
+    """Kinds that are searched side by side; None of a single kernel."""
+    if isinstance(kernel, (list, tuple)):
+        return tuple(dict.fromkeys(kernel))
+    if not (isinstance(kernel, str) and kernel == "auto"):
+        return None
+    return ("linear",) if sparse.issparse(X) or X.shape[1] > MOST_COLUMNS else AUTO
+
+
+def initial_Cs(Cs, weight, is_linear):
+    """From where the separator is still the difference of the class means, to where slack is nearly forbidden."""
+    if not isinstance(Cs, Integral):
+        return np.unique(np.asarray(listed(Cs), dtype=float))
+    if Cs == 1:
+        return np.array([1.0 / weight.mean()])
+    low, high = max(1.0 / len(weight), 1e-4), 1e2 if is_linear else 1e3
+    return np.geomspace(low, high, int(Cs)) / weight.mean()
+
+
+def exponents(search, choice, X):
+    """The grid of whitening, or its default."""
+    if search.whitening is None:
+        if not choice.is_linear:
+            return KERNEL_POWERS
+        if is_text(X):
+            return TEXT_POWERS
+        return LINEAR_POWERS if can_whiten(*X.shape) else STANDARDISED
+    return tuple(float(p) for p in listed(search.whitening))
+
+
+def is_text(X) -> bool:
+    """Whether X looks like counts of words: sparse, with many columns."""
+    return sparse.issparse(X) and X.shape[1] >= TEXT_COLUMNS
+
+
+def gammas_of(gamma, kernel, X) -> tuple:
+    """The gammas that were given, or for "scale" multiples that suit standardised features."""
+    if kernel not in MULTIPLES or not (isinstance(gamma, str) and gamma == "scale"):
+        return tuple(listed(gamma))
+    varying = max(1, int(np.count_nonzero(X.max(axis=0) != X.min(axis=0))))
+    return tuple(multiple / varying for multiple in MULTIPLES[kernel])
+
+
+def sampled(codes):
+    """Numbers of the rows that kinds are chosen on: None for all, or of very many a stratified sample, always the same."""
+    if len(codes) <= MOST_ROWS:
+        return None
+    rows, _ = train_test_split(np.arange(len(codes)), train_size=SAMPLE, stratify=codes, random_state=0)
+    return np.sort(rows)
+
+
+def check_kinds(kernel):
+    """A list of kernels holds names of such as can be searched side by side."""
+    if isinstance(kernel, (list, tuple)):
+        if not kernel:
+            raise ValueError("kernel must not be an empty list.")
+        for name in kernel:
+            check_choice("kernel", name, NAMES)
+
+
+def check_grid(name, value):
+    """One value, or a flat list of some."""
+    try:
+        empty = len(listed(value)) == 0
+    except TypeError:  # neither a list nor a value, or a list of lists
+        raise ValueError(f"{name} must be a value or a list of values, got {value!r}.") from None
+    if empty:
+        raise ValueError(f"{name} must not be empty.")
+
+
+def listed(value: Any) -> list:
+    """A list from a list, without repetitions, or from a single value."""
+    return [value] if value is None or isinstance(value, (str, Real)) else list(dict.fromkeys(value))

@@ -1,0 +1,45 @@
+"""Decision values of rows by models that have not seen them, kept while members are scored: probabilities come from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class OutOfFold:
+    """Of every member one number for each problem and row that takes part in it; rows held out more than once have their mean.
+
+    Parameters
+    ----------
+    labels : ndarray or ClassLabels of shape (K, n)
+    splits : list of (train, test)
+
+    Attributes
+    ----------
+    problem, row, label : ndarrays of one length
+        Where each number belongs, and the label there.
+    """
+
+    def __init__(self, labels, splits):
+        parts = [np.flatnonzero(label) for label in labels]
+        self.problem, self.row = np.repeat(np.arange(len(parts)), [len(J) for J in parts]), np.concatenate(parts)
+        self.label = np.concatenate([label[J] for label, J in zip(labels, parts, strict=True)])
+        self.times = np.zeros(len(self.row))
+        self._places, self._sums = [], {}
+        place = np.full(labels.shape[1], -1)
+        for _, test in splits:
+            place[test] = np.arange(len(test))
+            held = np.flatnonzero(place[self.row] >= 0)
+            self._places.append((held, self.problem[held], place[self.row[held]]))
+            self.times[held] += 1
+            place[test] = -1
+
+    def add(self, member, split, values):
+        """Take values (K, n_test) on the rows that a split holds out."""
+        held, problem, row = self._places[split]
+        sums = self._sums.setdefault(member, np.zeros(len(self.row), dtype=np.float32))
+        sums[held] += values[problem, row]
+
+    def mean(self, weights) -> np.ndarray:
+        """Values of the sum of members times their weights; NaN for a row that was never held out."""
+        total = sum(weight * self._sums[member] for member, weight in weights.items())
+        return np.divide(total, self.times, out=np.full(len(total), np.nan), where=self.times > 0)
