@@ -61,8 +61,13 @@ def assert_certified(K, y, c, result, tol, fit_intercept=True):
 
 
 def of_svc(K, y, C, weight=None):
+    """Decision values of SVC with tol=1e-6, and the relative gap that it leaves."""
     model = SVC(C=C, kernel="precomputed", tol=1e-6).fit(K, y, sample_weight=weight)
-    return model.decision_function(K)
+    scores, v = model.decision_function(K), np.zeros(len(y))
+    v[model.support_] = model.dual_coef_[0]
+    loss = C * (np.ones(len(y)) if weight is None else weight) @ np.maximum(0.0, 1.0 - y * scores)
+    square = v @ K @ v
+    return scores, (square + loss - np.abs(v).sum()) / (0.5 * square + loss)
 
 
 TWENTY = [(name, C, "plain") for name in KERNELS for C in (0.1, 1.0)]
@@ -72,7 +77,7 @@ TWENTY += [("rbf", 1.0, "tiny cache"), ("poly", 1.0, "tiny cache")]
 
 
 @pytest.mark.parametrize(("name", "C", "form"), TWENTY)
-def test_it_is_svc_at_the_same_tolerance(name, C, form):
+def test_it_is_svc_at_the_same_gap(name, C, form):
     X, y = data()
     X = X / X.std(axis=0)
     X = np.where(np.abs(X) < 0.5, 0.0, X) if form == "sparse" else X
@@ -80,21 +85,26 @@ def test_it_is_svc_at_the_same_tolerance(name, C, form):
         KERNELS[name](X),
         np.random.default_rng(0).uniform(0.1, 2, len(y)) if form == "weighted" else np.ones(len(y)),
     )
-    result = kernel_svm(
-        sparse.csr_array(X) if form == "sparse" else X, y, C, kernel=KERNELS[name], sample_weight=weight, tol=1e-6,
-        cache_size=1e-3 if form == "tiny cache" else 500.0,
-    )  # fmt: skip
-    assert_certified(K, y, C * weight, result, 1e-6)
-    np.testing.assert_allclose(K @ result.coef + result.intercept, of_svc(K, y, C, weight), atol=1e-4)
+    rows = sparse.csr_array(X) if form == "sparse" else X
+    arguments = {
+        "kernel": KERNELS[name],
+        "sample_weight": weight,
+        "cache_size": 1e-3 if form == "tiny cache" else 500.0,
+    }
+    assert_certified(K, y, C * weight, kernel_svm(rows, y, C, **arguments, tol=1e-6), 1e-6)
+    expected, gap = of_svc(K, y, C, weight)
+    assert gap < 1e-6
+    result = kernel_svm(rows, y, C, **arguments, tol=max(gap, 1e-10))
+    np.testing.assert_allclose(K @ result.coef + result.intercept, expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 def test_three_classes_are_those_of_svc(kernel):
     X, y = make_classification(150, 6, n_informative=4, n_classes=3, class_sep=0.7, random_state=0)
     X = X / X.std(axis=0)
-    arguments = {"kernel": kernel, "gamma": 0.1, "coef0": 1.0, "degree": 2, "tol": 1e-6}
-    theirs = SVC(**arguments, decision_function_shape="ovo").fit(X, y)
-    ours = SVM(**arguments).fit(X, y)
+    arguments = {"kernel": kernel, "gamma": 0.1, "coef0": 1.0, "degree": 2}
+    theirs = SVC(**arguments, tol=1e-6, decision_function_shape="ovo").fit(X, y)
+    ours = SVM(**arguments, tol=1e-8).fit(X, y)
     scores = kernel_scores(
         X, X[ours.support_], pairwise(ours, y), kernel=KernelFunction(kernel, gamma=0.1, degree=2, coef0=1.0)
     )
@@ -118,7 +128,7 @@ def test_a_gap_bounds_how_far_scores_are_off(name):
     tight = kernel_svm(X, y, 10.0, kernel=KERNELS[name], tol=1e-9)
     bound = np.sqrt(2.0 * np.diag(K) * (loose.objective - loose.dual_objective))
     assert (np.abs(K @ (loose.coef - tight.coef)) <= 1.001 * bound).all()
-    np.testing.assert_allclose(K @ tight.coef + tight.intercept, of_svc(K, y, 10.0), atol=5e-4)
+    np.testing.assert_allclose(K @ tight.coef + tight.intercept, of_svc(K, y, 10.0)[0], atol=5e-4)
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "linear", "poly", "cosine"])
@@ -138,7 +148,7 @@ def test_given_matrix_and_weights():
     result = kernel_svm(K, y, 3.0, sample_weight=weight, tol=1e-8)
     assert_certified(K, y, 3.0 * weight, result, 1e-8)
     some = slice(20, None)
-    expected = of_svc(K[some, some], y[some], 3.0, weight[some])
+    expected, _ = of_svc(K[some, some], y[some], 3.0, weight[some])
     np.testing.assert_allclose((K @ result.coef + result.intercept)[some], expected, atol=1e-4)
 
 
@@ -347,6 +357,17 @@ def test_values_beyond_single_precision_end_with_an_honest_gap():
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = kernel_svm(X, y, 100.0, kernel=k)
     assert result.converged == (result.gap <= 1e-4)
+
+
+def test_many_classes_keep_what_is_not_zero():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(14), 8)
+    X = 2.0 * rng.standard_normal((14, 5))[y] + rng.standard_normal((112, 5))
+    ours, theirs = SVM(kernel="rbf", gamma=0.1, tol=1e-8).fit(X, y), SVC(gamma=0.1, tol=1e-8).fit(X, y)
+    assert sparse.issparse(ours._model.coef)
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-5)
+    np.testing.assert_allclose(np.sort(np.abs(ours.intercept_)), np.sort(np.abs(theirs.intercept_)), atol=1e-5)
 
 
 def test_rows_of_zeros_have_no_direction():

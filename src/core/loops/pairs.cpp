@@ -27,62 +27,85 @@ using Ints = std::int32_t;
 RM_INLINE const Floats& at(const float* p) { return *reinterpret_cast<const Floats*>(p); }
 RM_INLINE Floats& at(float* p) { return *reinterpret_cast<Floats*>(p); }
 
-// Where value(k), of kWidth rows from k, is largest: each lane knows its own best, and where.
-template <class Value>
-RM_INLINE void largest(Index begin, Index end, Value value, Best& best) {
-    constexpr int kVectors = kWidth == 1 ? 1 : 2;  // at a time, so that one need not wait for the other
-    Floats most[kVectors];
-    Ints where[kVectors];
-    for (int v = 0; v < kVectors; ++v) most[v] = Floats{} + best.value, where[v] = Ints{} - 1;
-    for (Index k = begin; k < end; k += kVectors * kWidth) {
-#pragma GCC unroll 2
-        for (int v = 0; v < kVectors; ++v) {
-            const Floats now = value(k + v * kWidth);
-            where[v] = now > most[v] ? Ints{} + std::int32_t(k) : where[v];
-            most[v] = now > most[v] ? now : most[v];
-        }
-    }
-    for (int v = 1; v < kVectors; ++v) {
-        where[0] = most[v] > most[0] ? where[v] + std::int32_t(v * kWidth) : where[0];
-        most[0] = most[v] > most[0] ? most[v] : most[0];
-    }
-    float values[kWidth], top = -HUGE_VALF;
-    std::int32_t places[kWidth];
+constexpr int kVectors = kWidth == 1 ? 1 : 2;  // at a time, so that one need not wait for the other
+
+// Where the best of all lanes was, from the best value of each, if it is more than `least`; else -1.
+RM_INLINE Index join(const Floats* most, const Ints* where, float least) {
+    float values[kVectors * kWidth], top = least;
+    std::int32_t places[kVectors * kWidth];
     std::memcpy(values, most, sizeof values), std::memcpy(places, where, sizeof places);
 #pragma omp simd reduction(max : top)
-    for (int l = 0; l < kWidth; ++l) top = values[l] > top ? values[l] : top;
-    if (!(top > best.value)) return;
+    for (int l = 0; l < kVectors * kWidth; ++l) top = values[l] > top ? values[l] : top;
+    if (!(top > least)) return -1;
     int lane = 0;
     while (values[lane] != top) ++lane;
-    best = {top, places[lane] + lane};
+    return places[lane] + lane;
+}
+
+// Where value(k), of kWidth rows from k, is largest: each lane knows its own best, and where.
+template <class Value>
+RM_INLINE Index largest(const Runs& runs, Value value) {
+    Floats most[kVectors];
+    Ints where[kVectors];
+    for (int v = 0; v < kVectors; ++v) most[v] = Floats{} - HUGE_VALF, where[v] = Ints{} - 1;
+    for (const auto [begin, end] : runs)
+        for (Index k = begin; k < end; k += kVectors * kWidth) {
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v) {
+                const Floats now = value(k + v * kWidth);
+                where[v] = now > most[v] ? Ints{} + std::int32_t(k) : where[v];
+                most[v] = now > most[v] ? now : most[v];
+            }
+        }
+    return join(most, where, -HUGE_VALF);
+}
+
+// Where the ratio of ratio(k), above and below the line, is largest, if it is positive: compared by products, since divisions
+// take long.
+template <class Ratio>
+RM_INLINE Index largest_ratio(const Runs& runs, Ratio ratio) {
+    Floats above[kVectors], below[kVectors];
+    Ints where[kVectors];
+    for (int v = 0; v < kVectors; ++v) above[v] = Floats{}, below[v] = Floats{} + 1.0f, where[v] = Ints{} - 1;
+    for (const auto [begin, end] : runs)
+        for (Index k = begin; k < end; k += kVectors * kWidth) {
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v) {
+                Floats a, b;
+                ratio(k + v * kWidth, a, b);
+                const auto more = a * below[v] > above[v] * b;
+                where[v] = more ? Ints{} + std::int32_t(k) : where[v];
+                above[v] = more ? a : above[v], below[v] = more ? b : below[v];
+            }
+        }
+    for (int v = 0; v < kVectors; ++v) above[v] /= below[v];
+    return join(above, where, 0.0f);
 }
 }  // namespace
 
-RM_CLONES void first_of_pair(Index begin, Index end, const float* Ki, const float* Kj, float t, float u, const float* up, float* f,
-                             Best& best) {
-    largest(begin, end, [=](Index k) { return (at(f + k) -= t * at(Ki + k) + u * at(Kj + k)) + at(up + k); }, best);
+RM_CLONES Index first_of_pair(const Runs& runs, const float* Ki, const float* Kj, float t, float u, const float* up, float* f) {
+    return largest(runs, [=](Index k) { return (at(f + k) -= t * at(Ki + k) + u * at(Kj + k)) + at(up + k); });
 }
 
-RM_CLONES void second_of_pair(Index begin, Index end, float fi, float own, const float* Ki, const float* diagonal,
-                              const float* down, const float* f, Best& best) {
-    auto gain = [=](Index k) {
+RM_CLONES Index second_of_pair(const Runs& runs, float fi, float own, const float* Ki, const float* diagonal, const float* down,
+                               const float* f) {
+    return largest_ratio(runs, [=](Index k, Floats& square, Floats& curvature) {
         const Floats zero{}, difference = fi - at(f + k), slope = at(down + k) * (difference > zero ? difference : zero);
-        const Floats sum = own + at(diagonal + k), curvature = sum - 2.0f * at(Ki + k);
-        const Floats flat = kFlat * (sum > zero ? sum : -sum) + kTiny;
-        return slope * slope / (curvature > flat ? curvature : flat);
-    };
-    largest(begin, end, gain, best);
+        const Floats sum = own + at(diagonal + k), flat = kFlat * (sum > zero ? sum : -sum) + kTiny;
+        curvature = sum - 2.0f * at(Ki + k);
+        curvature = curvature > flat ? curvature : flat;
+        square = slope * slope;
+    });
 }
 
-RM_CLONES void best_single(Index begin, Index end, const float* diagonal, const float* up, const float* down, const float* f,
-                           Best& best) {
-    auto gain = [=](Index k) {
+RM_CLONES Index best_single(const Runs& runs, const float* diagonal, const float* up, const float* down, const float* f) {
+    return largest_ratio(runs, [=](Index k, Floats& square, Floats& curvature) {
         const Floats zero{}, here = at(f + k), own = at(diagonal + k), tiny = zero + kTiny;
         const Floats above = at(up + k) < zero ? zero : here, below = at(down + k) * here;
         const Floats slope = here > zero ? above : below;
-        return slope * slope / (own > tiny ? own : tiny);
-    };
-    largest(begin, end, gain, best);
+        curvature = own > tiny ? own : tiny;
+        square = slope * slope;
+    });
 }
 
 RM_CLONES void widen_corridor(Index n, const float* f, const float* up, const float* down, double& highest, double& lowest) {

@@ -1,24 +1,25 @@
 // Vectorised loops of the pair method, in single precision over the rows it works on.
 #pragma once
+#include <vector>
+
 #include "vector.hpp"
 
 namespace rm {
 
-// The largest value so far, and where; `value` is at first the least that counts.
-struct Best {
-    float value;
-    Index place = -1;
-};
-// The passes below are over rows from begin to end, both multiples of this: arrays and rows of K are padded.
+// Rows from begin to end, both multiples of kRowsAtOnce: arrays and rows of K are padded.
 constexpr Index kRowsAtOnce = 32;
+struct Run {
+    Index begin, end;
+};
+using Runs = std::vector<Run>;
 
-// f -= t Ki + u Kj; where f + up is largest.
-void first_of_pair(Index begin, Index end, const float* Ki, const float* Kj, float t, float u, const float* up, float* f, Best& best);
+// f -= t Ki + u Kj; where f + up is largest, or -1, here and below.
+Index first_of_pair(const Runs& runs, const float* Ki, const float* Kj, float t, float u, const float* up, float* f);
 // Where a step with i gains most, (f_i - f_j)^2 over the curvature, among those with f_j < f_i and down = 1.
-void second_of_pair(Index begin, Index end, float fi, float own, const float* Ki, const float* diagonal, const float* down,
-                    const float* f, Best& best);
+Index second_of_pair(const Runs& runs, float fi, float own, const float* Ki, const float* diagonal, const float* down,
+                     const float* f);
 // Where moving one multiplier alone gains most, f^2 over the diagonal.
-void best_single(Index begin, Index end, const float* diagonal, const float* up, const float* down, const float* f, Best& best);
+Index best_single(const Runs& runs, const float* diagonal, const float* up, const float* down, const float* f);
 // The largest f + up and the smallest f with down = 1, if they are beyond what is there.
 void widen_corridor(Index n, const float* f, const float* up, const float* down, double& highest, double& lowest);
 // Sums over rows with z = y (f - b): gap = c max(z, 0) - alpha z, loss = c max(z, 0), square = alpha (1 - y (f + origin)).

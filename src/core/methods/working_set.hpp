@@ -107,16 +107,10 @@ class WorkingSet {
     }
 
     Index best_partner(Index i, const float* Ki) const {
-        Best best{0.0f};
-        for (const auto& [begin, end] : runs_)
-            second_of_pair(begin, end, f_[i], diagonal_[i], Ki, diagonal_.data(), down_.data(), f_.data(), best);
-        return best.place;
+        return second_of_pair(runs_, f_[i], diagonal_[i], Ki, diagonal_.data(), down_.data(), f_.data());
     }
     Index best_alone() const {
-        Best best{0.0f};
-        for (const auto& [begin, end] : runs_)
-            best_single(begin, end, diagonal_.data(), up_.data(), down_.data(), f_.data(), best);
-        return best.place;
+        return best_single(runs_, diagonal_.data(), up_.data(), down_.data(), f_.data());
     }
 
     // Moves v at i by t, and at j by -t.
@@ -138,10 +132,10 @@ class WorkingSet {
     void find_runs() {
         for (Index i : home_) {
             const Index begin = i / kRowsAtOnce * kRowsAtOnce, end = begin + kRowsAtOnce;
-            if (home_runs_.empty() || home_runs_.back().second < begin)
+            if (home_runs_.empty() || home_runs_.back().end < begin)
                 home_runs_.push_back({begin, end});
             else
-                home_runs_.back().second = end;
+                home_runs_.back().end = end;
         }
     }
 
@@ -182,12 +176,9 @@ class WorkingSet {
     }
 
     void find_top(const float* Ki, const float* Kj, float t) {
-        Best best{-HUGE_VALF};
-        for (const auto& [begin, end] : runs_) first_of_pair(begin, end, Ki, Kj, t, -t, up_.data(), f_.data(), best);
-        top_ = best.place;
+        top_ = first_of_pair(runs_, Ki, Kj, t, -t, up_.data(), f_.data());
     }
 
-    using Runs = std::vector<std::pair<Index, Index>>;  // from begin to end
     KernelProblem& p_;
     const bool dear_;
     std::vector<Index> home_, set_;  // home: the working set without shrinking

@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy import sparse
 
 from .._checks import ConvergenceWarning
 from ..features.space import Expansion
@@ -51,12 +50,13 @@ def learn_expansion(model, choice, training, listeners, *, keep_scores=False):
         space, found = fit_expansion(
             choice, training, [float(model.C)], options, listeners.pairs, keep_scores=keep_scores
         )
-    results = [found[k, 0] for k in range(len(training.labels))]
+    results = [found.certificate((k, 0)) for k in range(len(training.labels))]
     for k, result in enumerate(results):
         listeners.report(k, result)
     support = np.unique(found.coef.matrix.indices)
     support = support[np.argsort(training.codes[support], kind="stable")]  # by class, as in `SVC`
     coef = found.coef.matrix[:, support]
+    model.dual_coef_ = _svc_layout(coef, training.codes[support], training.reduction)
     coef = coef.toarray() if coef.nnz > SPARSE * np.prod(coef.shape) else coef
     for name in ("coef_", "kernel_map_", "history_"):
         model.__dict__.pop(name, None)
@@ -64,7 +64,6 @@ def learn_expansion(model, choice, training, listeners, *, keep_scores=False):
     model._model = LinearModel(space.part(support), coef, model.intercept_, training.reduction)
     model.support_, model.support_vectors_ = training.kept[support], model._model.space.support
     model.n_support_ = np.bincount(training.codes[support], minlength=training.reduction.n_classes)
-    model.dual_coef_ = _svc_layout(coef, training.codes[support], training.reduction)
     model._certify(results)
     if not found.definite.all():
         model.dual_objective_ = model.dual_gap_ = np.nan
@@ -72,13 +71,14 @@ def learn_expansion(model, choice, training, listeners, *, keep_scores=False):
 
 
 def _svc_layout(coef, codes, reduction):
-    """Coefficients as `SVC` has them: of several classes in pairs, for each support vector one per other class."""
+    """Sparse coefficients as `SVC` has them: of several classes in pairs, for each support vector one per other class."""
     if reduction.n_classes == 2 or not reduction.pairs:
-        return coef
-    out = np.empty((reduction.n_classes - 1, len(codes)))
+        return coef.toarray()
+    out = np.zeros((reduction.n_classes - 1, len(codes)))
     for k, (i, j) in enumerate(zip(*np.triu_indices(reduction.n_classes, 1), strict=True)):
-        row = coef[[k]].toarray()[0] if sparse.issparse(coef) else coef[k]
-        out[j - 1, codes == i], out[i, codes == j] = -row[codes == i], -row[codes == j]
+        own = slice(*coef.indptr[k : k + 2])
+        columns = coef.indices[own]
+        out[np.where(codes[columns] == i, j - 1, i), columns] = -coef.data[own]
     return out
 
 

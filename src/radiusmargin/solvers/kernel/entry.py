@@ -129,7 +129,7 @@ def in_threads(work: Callable, items: Sequence, threads: int) -> list:
 
 
 def _solve_some(batch, start, solve, keep_scores, cache_size, problems):
-    """(coef, scores, numbers, whether indefinite) of each problem."""
+    """(sparse rows of coef, scores, numbers, whether indefinite) of each problem."""
     shared, found = None, []
     for p in problems:
         y, weights = problem_of(batch, p)
@@ -137,15 +137,19 @@ def _solve_some(batch, start, solve, keep_scores, cache_size, problems):
         some = np.flatnonzero(y)
         if keep_scores or len(some) > _ALONE * len(y):
             shared = shared or make_rows(batch.rows, cache_size)
-            dense, scores, *rest = solve(shared, y, weights, alpha)
-            coef = sparse.csr_array(dense)
+            coef, scores, *rest = solve(shared, y, weights, alpha)
+            some = np.arange(len(y))
         else:
             own = make_rows(batch.rows.part(some), cache_size)
-            dense, scores, *rest = solve(own, y[some], weights[some], None if alpha is None else alpha[some])
-            part = sparse.csr_array(dense)
-            coef = sparse.csr_array((part.data, some[part.indices], part.indptr), shape=(len(batch.Cs), len(y)))
-        found.append((coef, scores if keep_scores else None, *rest))
+            coef, scores, *rest = solve(own, y[some], weights[some], None if alpha is None else alpha[some])
+        found.append((_sparse_rows(coef, some), scores if keep_scores else None, *rest))
     return found
+
+
+def _sparse_rows(coef, columns):
+    """Values, their columns, and how many there are in each row: cheaper than a sparse matrix for every small problem."""
+    rows, places = np.nonzero(coef)
+    return coef[rows, places], columns[places], np.bincount(rows, minlength=len(coef))
 
 
 def problem_of(batch: Batch, p: int) -> tuple[np.ndarray, np.ndarray]:
@@ -178,7 +182,10 @@ def _balanced(alpha, y, intercept):
 
 def _joined(batch, options, parts):
     coefs, scores, numbers, negative = zip(*parts, strict=True)
-    coef = Expansions(sparse.vstack(coefs, format="csr"), (len(parts), len(batch.Cs)))
+    values, columns, counts = map(np.concatenate, zip(*coefs, strict=True))
+    shape = len(parts) * len(batch.Cs), batch.rows.shape[0]
+    matrix = sparse.csr_array((values, columns, np.concatenate([[0], np.cumsum(counts)])), shape=shape)
+    coef = Expansions(matrix, (len(parts), len(batch.Cs)))
     intercept, objective, dual, n_iter = np.moveaxis(np.stack(numbers), 2, 0)
     function = batch.rows.function  # a caller's own, or his matrix, is taken to be what it should be
     known = not isinstance(getattr(function, "kernel", None), str) or function.is_definite

@@ -30,7 +30,7 @@ class Expansions:
     >>> from radiusmargin.solvers.kernel import Expansions
     >>> stack = Expansions(sparse.csr_array(np.arange(12).reshape(6, 2)), (3, 2))
     >>> stack[1, 0].tolist(), stack[:, 1].matrix.toarray().tolist()
-    ([4, 5], [[2, 3], [6, 7], [10, 11]])
+    ([4.0, 5.0], [[2, 3], [6, 7], [10, 11]])
     """
 
     matrix: sparse.csr_array
@@ -43,7 +43,9 @@ class Expansions:
     def __getitem__(self, index):
         numbers = np.arange(self.matrix.shape[0]).reshape(self.stacked)[index]
         if np.ndim(numbers) == 0:
-            return self.matrix[[numbers]].toarray()[0]
+            row, own = np.zeros(self.matrix.shape[1]), slice(*self.matrix.indptr[numbers : numbers + 2])
+            row[self.matrix.indices[own]] = self.matrix.data[own]
+            return row
         return Expansions(self.matrix[numbers.ravel()], numbers.shape)
 
     def __array__(self, dtype=None, copy=None):
@@ -100,6 +102,15 @@ class KernelResults(Results):
     def _select(self, Cs, index):
         definite, scores = (None if a is None else a[index] for a in (self.definite, self.scores))
         return KernelResults(**vars(super()._select(Cs, index)), definite=definite, scores=scores)
+
+    def certificate(self, index) -> Result:
+        """Objectives and pairs of one problem and C, without the solution."""
+        return Result(
+            objective=float(self.objective[index]),
+            dual_objective=float(self.dual_objective[index]),
+            n_iter=int(self.n_iter[index]),
+            converged=bool(self.converged[index]),
+        )
 
     def __getitem__(self, index) -> KernelResult:
         return KernelResult(

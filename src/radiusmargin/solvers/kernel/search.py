@@ -135,7 +135,7 @@ class _Search:
         return rows
 
 
-def unbeaten(right: np.ndarray, n: int, *, band: float = 0.5, z: float = 2.0) -> np.ndarray:
+def unbeaten(right: np.ndarray, n: int, *, band: float = 1.0, z: float = 2.0) -> np.ndarray:
     """Members of a search that may still be the best, or near it, by the rows that were scored so far.
 
     A member is beaten if the best so far is right on more rows than it, beyond chance (the sign test on the rows that one
@@ -147,7 +147,7 @@ def unbeaten(right: np.ndarray, n: int, *, band: float = 0.5, z: float = 2.0) ->
         Whether a member is right on each of m rows; False for members that were dropped before.
     n : int
         Rows that there are to score in all.
-    band : float, default=0.5
+    band : float, default=1
         Standard errors (of an accuracy on n rows) around the best within which members are wanted.
     z : float, default=2
         Standard deviations that count as beyond chance.
