@@ -13,8 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import ConvergenceWarning, check_count, check_number, check_sample_weight
 from .._compat import CallbackSupportMixin, with_callbacks
-from ..features.space import Mapped
-from ..problems import relative_gap
+from ..chunks import in_chunks
+from ..features.space import Mapped, Raw
+from ..problems import Options, relative_gap
+from .chunked import ChunkedTraining, check_linear, keep_history, print_pass
+from .chunkwise import chunkwise
 from .linear import LinearModel
 from .listeners import Listeners
 from .multiclass import Reduction
@@ -26,6 +29,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     _accepts_sparse = False
 
+    @chunkwise
     def decision_function(self, X):
         """Scores of the classes: of the second against the first, or one column per class.
 
@@ -35,6 +39,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         X = self._validated(X)
         return self._model.decisions(X)
 
+    @chunkwise
     def predict(self, X):
         """The class with the highest score."""
         scores = self.decision_function(X)
@@ -126,12 +131,14 @@ class MarginClassifier(MarginEstimator):
     """One model: it says how it learns from checked data (`_learn`), and calls `_keep` with what came out."""
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Fit the model.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            `FSVM` and `SVM` take rows in chunks as well: a dask array or data frame, an array on disk, or a function that
+            returns an iterator of ``(X, y)`` or ``(X, y, sample_weight)`` each time it is called.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
@@ -142,16 +149,45 @@ class MarginClassifier(MarginEstimator):
         self
         """
         self._check_parameters()
-        training = self._check_training(X, y, sample_weight)
-        listeners = Listeners(self, training.X, training.codes)
-        with listeners.fit():
-            self._learn(training, listeners)
+        if in_chunks(X):
+            self._fit_chunks(X, y, sample_weight)
+        else:
+            training = self._check_training(X, y, sample_weight)
+            listeners = Listeners(self, training.X, training.codes)
+            with listeners.fit():
+                self._learn(training, listeners)
         self._warn_unless_converged()
         return self
 
     @abstractmethod
     def _learn(self, training, listeners):
         """Map the features, solve, keep."""
+
+    # -- rows in chunks -------------------------------------------------------------------------------------------
+
+    def _fit_chunks(self, X, y, sample_weight):
+        full = self._scatter_in_chunks()
+        check_linear(self)
+        listeners = Listeners(self, X, y)
+        with listeners.fit():
+            results = self._learn_chunks(ChunkedTraining.of(self, X, y, sample_weight, full=full))
+        for k, result in enumerate(results):
+            listeners.report(k, result)
+
+    def _solve_chunks(self, training, form, tol):
+        """Solve for every labelling, and keep separators and history."""
+        options = Options(tol, int(self.max_iter))
+        (results,) = training.solve([(float(self.C), form)], options, print_pass(self))
+        self._keep(Raw(), training, results)
+        keep_history(self, results)
+        return results
+
+    def _scatter_in_chunks(self) -> bool:
+        """Whether to learn from chunks takes scatter matrices; a ValueError for a model that cannot do it."""
+        raise ValueError(
+            f"{type(self).__name__} needs its rows in memory; FSVM, SVM and FSVMCV take them in chunks. Compute a sample of "
+            "the rows and fit to that."
+        )
 
 
 def check_common(model):

@@ -228,9 +228,12 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self._keep(space, training, results)
         self._describe(results, listeners)
         self._remember(fit.results.alpha)
+        self._keep_metric(family.scatter, np.asarray(rows @ self.coef_.T))
+
+    def _keep_metric(self, scatter, scores):
+        """The metrics of the separators, from the scatter and the scores of the rows, or only the extreme ones."""
         # w'M^+w for every labelling, whose M has rank one: the enclosing ball is then half the range of the scores.
-        scatter, scores = family.scatter, np.asarray(rows @ self.coef_.T)
-        white = scatter.whitened(self.coef_, p) / np.sqrt(scatter.total)
+        white = scatter.whitened(self.coef_, self.whitening) / np.sqrt(scatter.total)
         unit = self._measure(scores, np.linalg.norm(white, axis=1))
         # The root is unique in standardised units, so that it does not depend on the user's.
         root = metric_root(self.coef_ * scatter.scale * unit, white * unit if len(unit) > 1 else None)
@@ -247,6 +250,20 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _options(self):
         # A little is left to the change of units, in which what is returned is rounded.
         return Options(0.95 * float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
+
+    def _scatter_in_chunks(self):
+        if not self._is_plain or self.coupling == "shared" or self.warm_start:
+            raise ValueError(
+                "FSVM takes rows in chunks only with rho=None, eta=0, solver='exact', coupling='separate' and "
+                "warm_start=False; for the others fit to a sample in memory."
+            )
+        return self.whitening > 0 or self.scatter == "within"
+
+    def _learn_chunks(self, training):
+        scatter = training.scatter(self.scatter, (self.whitening,))
+        results = self._solve_chunks(training, training.tempered(scatter, float(self.whitening)), float(self.tol))
+        self._keep_metric(scatter, np.array([[r.low for r in results], [r.high for r in results]]))
+        return results
 
     # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
 

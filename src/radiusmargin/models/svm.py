@@ -71,6 +71,12 @@ class SVM(Competitor):
         results = self._solve_hinge(rows, training, listeners)
         self._keep(space, training, results)
 
+    def _scatter_in_chunks(self):
+        return False
+
+    def _learn_chunks(self, training):
+        return self._solve_chunks(training, training.plain(), float(self.tol))
+
     def _solve_hinge(self, rows, training, listeners, regularizers=IDENTITY):
         """One result per labelling, of one batch."""
         batch = Batch(

@@ -1,6 +1,8 @@
 """What is minimised, in arrays: rows, labels, regularisers, and what comes back."""
 
 from .batch import Batch, Options, Start
+from .chunk import Block, ChangedChunkError, Chunk
+from .chunked import ChunkedProblem, Coordinates, Source, Summary
 from .kernel import Kernel
 from .multipliers import balanced
 from .regularizers import IDENTITY, Quadratics
@@ -10,6 +12,11 @@ from .rows import Dense, InnerProducts, Rows, Sparse, rows_of
 __all__ = [
     "IDENTITY",
     "Batch",
+    "Block",
+    "ChangedChunkError",
+    "Chunk",
+    "ChunkedProblem",
+    "Coordinates",
     "Dense",
     "HingeResult",
     "InnerProducts",
@@ -19,8 +26,10 @@ __all__ = [
     "Result",
     "Results",
     "Rows",
+    "Source",
     "Sparse",
     "Start",
+    "Summary",
     "balanced",
     "relative_gap",
     "rows_of",

@@ -1,0 +1,122 @@
+"""Dask collections as chunks: Dask schedules, ships and retries, on a cluster or in threads of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.base import tokenize
+from threadpoolctl import threadpool_limits
+
+from ..problems import Chunk
+
+FAN_IN = 8  # summaries that are merged by one task
+
+
+class DaskSource:
+    """Blocks of rows of a dask array, or partitions of a dask data frame.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame of shape (n, d)
+        The sizes of its chunks may be unknown.
+    y : dask collection, or array-like where the sizes of the chunks of X are known
+    weight : likewise, or a number, optional
+    """
+
+    def __init__(self, X, y, weight=None):
+        if y is None:
+            raise ValueError("y must hold the labels of the rows of X, got None.")
+        self.n_features = X.shape[1] if isinstance(X, da.Array) else len(X.columns)
+        self.n_rows = _rows(X)
+        rows = _blocks(X.rechunk({1: -1}) if isinstance(X, da.Array) else X)
+        weights = [weight] * len(rows) if weight is None or np.ndim(weight) == 0 else _aligned("sample_weight", weight, X)
+        self.parts = list(zip(rows, _aligned("y", y, X), weights, strict=True))
+
+    def reduce(self, task: Callable[[Chunk], Any], name: str) -> Any:
+        """One pass, as one graph: a task per chunk, and a tree of tasks that merge neighbours."""
+        token = tokenize(name, id(task), [part[0].key for part in self.parts])
+        shared = dask.delayed(task, name=f"questions-{name}-{token}", traverse=False)
+        level = [
+            dask.delayed(_summary, pure=False)(shared, i, *part, dask_key_name=f"{name}-{token}-{i}")
+            for i, part in enumerate(self.parts)
+        ]
+        depth = 0
+        while len(level) > 1:
+            groups = [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)]
+            level = [
+                dask.delayed(_merged, pure=False)(group, dask_key_name=f"merge-{name}-{token}-{depth}-{i}")
+                for i, group in enumerate(groups)
+            ]
+            depth += 1
+        with threadpool_limits(1, user_api="blas"):
+            return level[0].compute()
+
+
+def _summary(task, index, X, y, weight):
+    with threadpool_limits(1, user_api="blas"):  # threads of a worker go over chunks
+        return task(Chunk(index, X, y, weight))
+
+
+def _merged(summaries):
+    return reduce(lambda a, b: a.merged(b), summaries)
+
+
+def _blocks(collection):
+    """One delayed object for each chunk of rows."""
+    return list(np.asarray(collection.to_delayed(), dtype=object).ravel())
+
+
+def _rows(X):
+    if not isinstance(X, da.Array) or np.isnan(X.shape[0]):
+        return None
+    return int(X.shape[0])
+
+
+def _aligned(name, values, X):
+    """Blocks of labels or weights that go with those of X."""
+    sizes = X.chunks[0] if isinstance(X, da.Array) else None
+    known = sizes is not None and not np.isnan(sizes).any()
+    if not dask.is_dask_collection(values):
+        if not known:
+            raise ValueError(
+                f"{name} must be a dask collection with the partitions of X, whose sizes are unknown; got a "
+                f"{type(values).__name__}."
+            )
+        values = da.from_array(np.asarray(values), chunks=-1)
+    if isinstance(values, da.Array):
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if known and not np.isnan(values.shape[0]):
+            if values.shape[0] != X.shape[0]:
+                raise ValueError(f"{name} must have {X.shape[0]} entries to match X, got {values.shape[0]}.")
+            values = values.rechunk((sizes,))
+    blocks = _blocks(values)
+    expected = len(sizes) if sizes is not None else X.npartitions
+    if len(blocks) != expected:
+        raise ValueError(f"{name} must have the {expected} partitions of X, got {len(blocks)}: repartition one of them.")
+    return blocks
+
+
+def map_blocks(function: Callable, X) -> da.Array:
+    """A function of rows, applied lazily to every block: an array of as many rows."""
+    if not isinstance(X, da.Array):
+        X = X.to_dask_array()
+    X = X.rechunk({1: -1})
+    like = np.asarray(function(np.zeros((1, X.shape[1]))))
+    if like.ndim == 1:
+        return X.map_blocks(_of_rows, function, dtype=like.dtype, drop_axis=1, meta=like[:0], name=None)
+    return X.map_blocks(_of_rows, function, dtype=like.dtype, chunks=(X.chunks[0], like.shape[1:]), meta=like[:0])
+
+
+def _of_rows(block, function):
+    if len(block):
+        return function(block)
+    return function(np.zeros((1, block.shape[1])))[:0]
+
+
+__all__ = ["DaskSource", "map_blocks"]
