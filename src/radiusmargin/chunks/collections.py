@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
 
 import dask
 import dask.array as da
@@ -13,11 +12,12 @@ from dask.base import tokenize
 from threadpoolctl import threadpool_limits
 
 from ..problems import Chunk
+from .sources import ChunkSource
 
 FAN_IN = 8  # summaries that are merged by one task
 
 
-class DaskSource:
+class DaskSource(ChunkSource):
     """Blocks of rows of a dask array, or partitions of a dask data frame.
 
     Parameters
@@ -37,7 +37,7 @@ class DaskSource:
         weights = [weight] * len(rows) if weight is None or np.ndim(weight) == 0 else _aligned("sample_weight", weight, X)
         self.parts = list(zip(rows, _aligned("y", y, X), weights, strict=True))
 
-    def reduce(self, task: Callable[[Chunk], Any], name: str) -> Any:
+    def reduce(self, task, name):
         """One pass, as one graph: a task per chunk, and a tree of tasks that merge neighbours."""
         token = tokenize(name, id(task), [part[0].key for part in self.parts])
         shared = dask.delayed(task, name=f"questions-{name}-{token}", traverse=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .sources import CHUNK, ArraySource, ReaderSource
+from .sources import CHUNK, ArraySource, ChunkSource, ReaderSource
 
 LARGE = 1 << 30  # bytes, as doubles, from which a memory map is not read as a whole
 
@@ -23,7 +23,7 @@ def in_chunks(X) -> bool:
         return False
     if isinstance(X, np.ndarray):
         return isinstance(X, np.memmap) and 8 * X.size >= LARGE
-    return isinstance(X, ArraySource | ReaderSource) or callable(X) or _is_dask(X) or _is_on_disk(X)
+    return isinstance(X, ChunkSource) or callable(X) or _is_dask(X) or _is_on_disk(X)
 
 
 def _is_dask(X):
@@ -36,7 +36,7 @@ def _is_on_disk(X):
 
 def source_of(X, y=None, weight=None, n_threads: int | None = None):
     """The source of rows that are `in_chunks`."""
-    if isinstance(X, ArraySource | ReaderSource):
+    if isinstance(X, ChunkSource):
         return X
     if _is_dask(X):
         from .collections import DaskSource

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Any
@@ -14,7 +15,18 @@ from ..problems import Chunk
 CHUNK = 1 << 22  # numbers: 32 MiB of doubles are read at a time by each thread
 
 
-class ArraySource:
+class ChunkSource(ABC):
+    """Chunks that can be read again and again (`radiusmargin.problems.Source`)."""
+
+    n_features: int | None = None
+    n_rows: int | None = None
+
+    @abstractmethod
+    def reduce(self, task: Callable[[Chunk], Any], name: str) -> Any:
+        """One pass: the summaries of all chunks, merged in an order that only their number decides."""
+
+
+class ArraySource(ChunkSource):
     """Slices of an array-like: a memory map, a zarr or an HDF5 array.
 
     Parameters
@@ -64,12 +76,11 @@ class ArraySource:
         weight = self.weight[rows] if hasattr(self.weight, "__len__") else self.weight
         return Chunk(i, self.X[rows], self.y[rows], weight)
 
-    def reduce(self, task: Callable[[Chunk], Any], name: str) -> Any:
-        """One pass: the summaries of all chunks, merged in order."""
+    def reduce(self, task, name):
         return in_threads((lambda i=i: task(self._chunk(i)) for i in range(self._count)), self.n_threads)
 
 
-class ReaderSource:
+class ReaderSource(ChunkSource):
     """Chunks from a function that can be called again: each call returns an iterator of ``(X, y)`` or ``(X, y, weight)``.
 
     Parameters
@@ -91,11 +102,8 @@ class ReaderSource:
     [(4, 2), (4, 2), (4, 2)]
     """
 
-    n_rows = None
-
     def __init__(self, read: Callable[[], Iterable], n_threads: int | None = 1):
         self.read, self.n_threads = read, n_threads
-        self.n_features = None
 
     def chunks(self) -> Iterator[Chunk]:
         return (Chunk(i, *parts) for i, parts in zip(count(), self._parts(), strict=False))
@@ -112,8 +120,7 @@ class ReaderSource:
                 raise ValueError(f"chunk {i} must be (X, y) or (X, y, weight), got a {type(part).__name__}.")
             yield part
 
-    def reduce(self, task: Callable[[Chunk], Any], name: str) -> Any:
-        """One pass: the summaries of all chunks, merged in order."""
+    def reduce(self, task, name):
         return in_threads((lambda chunk=chunk: task(chunk) for chunk in self.chunks()), self.n_threads)
 
 
@@ -143,4 +150,4 @@ def merged(summaries: Iterable) -> Any:
     return summary
 
 
-__all__ = ["ArraySource", "ReaderSource", "in_threads", "merged"]
+__all__ = ["ArraySource", "ChunkSource", "ReaderSource", "in_threads", "merged"]

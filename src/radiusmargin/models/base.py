@@ -170,7 +170,7 @@ class MarginClassifier(MarginEstimator):
         check_linear(self)
         listeners = Listeners(self, X, y)
         with listeners.fit():
-            results = self._learn_chunks(ChunkedTraining.of(self, X, y, sample_weight, full=full))
+            results = self._learn_chunks(ChunkedTraining.of(self, (X, y, sample_weight), full=full))
         for k, result in enumerate(results):
             listeners.report(k, result)
 

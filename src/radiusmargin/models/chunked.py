@@ -12,7 +12,7 @@ from ..chunks import source_of
 from ..features.space import FeatureChoice
 from ..geometry.tempered import NO_SPREAD, TemperedScatter, decompose
 from ..problems import ChunkedProblem, Coordinates, Options
-from ..solvers.passes import ChunkedResult, Moments, Overview, look, solve_chunked
+from ..solvers.passes import ChunkedResult, Limits, Moments, Overview, look, solve_chunked
 from .multiclass import Reduction
 from .training import factors_of_totals
 
@@ -46,11 +46,11 @@ class ChunkedTraining:
     intercept: bool = True
 
     @classmethod
-    def of(cls, model, X, y, sample_weight, *, full: bool, **sampling) -> ChunkedTraining:
-        """Of what a model was given; tells the model its classes and features."""
-        source = source_of(X, y, sample_weight, model.n_jobs)
-        overview = look(source, full=full, **sampling)
-        _keep_names(model, X, overview.n_features)
+    def of(cls, model, data, *, full: bool, least_rows: int = 2) -> ChunkedTraining:
+        """Of the (X, y, sample_weight) that a model was given; tells the model its classes and features."""
+        source = source_of(*data, model.n_jobs)
+        overview = look(source, Limits(least_rows=least_rows), full=full)
+        keep_features(model, data[0], overview.n_features)
         model.classes_ = overview.classes
         if len(model.classes_) < 2:
             raise ValueError(
@@ -133,7 +133,8 @@ def keep_history(model, results):
     model.history_ = [dict(entry, column=k) for k, r in enumerate(results) for entry in r.history]
 
 
-def _keep_names(model, X, d):
+def keep_features(model, X, d):
+    """How many features there are, and their names where a data frame has them."""
     model.n_features_in_ = d
     names = np.asarray(getattr(X, "columns", ()), dtype=object)
     model.__dict__.pop("feature_names_in_", None)
@@ -141,4 +142,4 @@ def _keep_names(model, X, d):
         model.feature_names_in_ = names
 
 
-__all__ = ["ChunkedTraining", "Form", "check_linear", "keep_history", "print_pass"]
+__all__ = ["ChunkedTraining", "Form", "check_linear", "keep_features", "keep_history", "print_pass"]

@@ -111,12 +111,16 @@ class Averaging:
 
 
 def _directions(scores, weight):
-    """What turns scores (n, K) into coordinates of their mean metric: each of unit variance, directions by their size."""
+    """`directions_of` scores (n, K) of weighted rows."""
     p = weight / weight.sum()
     Z = scores - p @ scores
-    deviation = np.sqrt(p @ Z**2)
+    return directions_of((Z * p[:, None]).T @ Z)
+
+
+def directions_of(covariance):
+    """What turns scores into coordinates of their mean metric: each of unit variance, directions by their size."""
+    deviation = np.sqrt(np.diag(covariance))
     unit = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0) / np.sqrt(len(deviation))
-    Z = Z * unit
-    values, axes = np.linalg.eigh((Z * p[:, None]).T @ Z)
+    values, axes = np.linalg.eigh(unit[:, None] * covariance * unit)
     kept = values > RANK * max(values[-1], 0.0)
     return unit[:, None] * with_positive_pivots(axes[:, kept][:, ::-1].T).T

@@ -13,12 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number
 from .._compat import with_callbacks
+from ..chunks import in_chunks
 from ..features.space import FeatureChoice
 from ..models.base import MarginEstimator
+from ..models.chunkwise import chunkwise
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
 from ..problems import relative_gap
 from .average import Averaging
+from .chunked import SearchInChunks
 from .data import SearchData
 from .evaluation import evaluate
 from .plan import check_grid, groups_of, listed
@@ -28,7 +31,7 @@ from .ways import Fitting
 
 FITTED = (
     "_model", "_directions", "components_", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
-    "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
+    "n_passes_", "history_", "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
 )  # fmt: skip
 
 
@@ -81,6 +84,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         with a kernel.
     verbose : int, default=0
         1 shows progress on standard error.
+    subsample : int, default=100_000
+        Random rows that members are scored on where X comes in chunks; what was chosen is then fitted to all rows.
 
     Attributes
     ----------
@@ -121,7 +126,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self, Cs=10, *, whitening=None, scatter="total", multi_class="ovo", eta=0.0, combine="average", band=1.0,
         kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
         scoring=None, one_standard_error=False, refit=True, n_jobs=None, fit_intercept=True, class_weight=None,
-        tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0,
+        tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0, subsample=100_000,
     ):  # fmt: skip
         self.Cs = Cs
         self.whitening = whitening
@@ -149,12 +154,15 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.subsample = subsample
 
     # -- fitting ------------------------------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(self, X, y=None, sample_weight=None, groups=None):
         """Score every member, then refit what was chosen on all rows.
+
+        Rows may come in chunks, as in `FSVM`; members are then scored on a `subsample` of them.
 
         On Ctrl-C during the scoring, `cv_results_` keeps what was finished, and the interrupt goes on. `groups` goes to a
         splitter that wants it.
@@ -162,6 +170,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         for name in FITTED:
             self.__dict__.pop(name, None)
         self._check_parameters()
+        chunks = SearchInChunks.of(self, X, y, sample_weight) if in_chunks(X) else None
+        if chunks:
+            X, y, sample_weight = chunks.subsample(int(self.subsample))
         training, choice = self._check_training(X, y, sample_weight), FeatureChoice.of(self)
         splits = self._splits(training, sample_weight, groups)
         data = SearchData(training, splits, self.classes_, self.class_weight, self.scoring, choice.is_precomputed)
@@ -177,7 +188,10 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             if self.refit:
                 start = time.perf_counter()
                 with scores.progress.task("refit"):
-                    self._refit(data, choice, fitting, scores, best)
+                    if chunks:
+                        self._refit_chunks(chunks, choice, scores, best)
+                    else:
+                        self._refit(data, choice, fitting, scores, best)
                 self.refit_time_ = time.perf_counter() - start
         if self.refit:
             self._warn_unless_converged()
@@ -209,9 +223,23 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     def _refit(self, data, choice, fitting, scores, best):
         if self.combine == "best":
-            return self._refit_best(data.training, choice, best)
+            training = data.training
+            rows = training.X, self.classes_[training.codes], training.weight
+            return self._refit_best(rows, choice, best)
         members = scores.near_best(self.band)
         found = Averaging(data.training, choice, fitting, self.tol).of(members, groups_of(self, choice))
+        self._keep_average(found, members, choice)
+
+    def _refit_chunks(self, chunks, choice, scores, best):
+        if self.combine == "best":
+            self._refit_best((chunks.training.source,), choice, best)
+            self.n_passes_, self.history_ = 1 + self.best_estimator_.n_passes_, self.best_estimator_.history_
+        else:
+            members = scores.near_best(self.band)
+            self._keep_average(chunks.average(self, members), members, choice)
+        chunks.keep_features(self)
+
+    def _keep_average(self, found, members, choice):
         self._model = found.model
         self.members_ = [m.params(self.best_params_) for m in members]
         self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
@@ -223,7 +251,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             self.coef_, self.intercept_ = part.coef, part.intercept
             self.components_ = self._directions.T @ part.coef
 
-    def _refit_best(self, training, choice, member):
+    def _refit_best(self, rows, choice, member):
         model = FSVM(C=member.C, whitening=member.whitening, eta=member.eta, scatter=member.scatter).set_params(
             multi_class=self.multi_class, fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), tol=self.tol,
             class_weight=self.class_weight, kernel=self.kernel, degree=self.degree, coef0=self.coef0, n_jobs=self.n_jobs,
@@ -232,7 +260,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             model.set_params(gamma=member.gamma, n_components=member.n_components, random_state=self.random_state)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # this estimator has one of its own
-            model.fit(training.X, self.classes_[training.codes], sample_weight=training.weight)
+            model.fit(*rows)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         self.best_estimator_, self.members_, self._model = model, [self.best_params_], model._model
@@ -251,6 +279,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         check_is_fitted(self, "_model")
         return super().decision_function(X)
 
+    @chunkwise
     def transform(self, X):
         """The rows in the metric of the best member, or of the averaged separators."""
         check_is_fitted(self, "_model")
@@ -279,6 +308,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
         check_count("max_iter", self.max_iter)
         check_count("n_repeats", self.n_repeats)
+        check_count("subsample", self.subsample)
         for name in ("Cs", "whitening", "scatter", "eta", "gamma", "n_components"):
             check_grid(name, getattr(self, name))
         if isinstance(self.Cs, Integral):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...problems import ChunkedProblem, Options, Source
+from .known import Known
 from .overview import Look, Overview
 from .probe import Questions
-from .search import ChunkedResult, Known, Search
+from .search import ChunkedResult, Search
 from .strategy import Limits
 
 DEFAULT = Limits()
@@ -75,7 +76,7 @@ def solve_chunked(
     while active := [search for search in searches if not search.finished]:
         number += 1
         probes = tuple(search.probe for search in active)
-        name = "near-the-margin" if any(search.sifts for search in active) else "newton-step"
+        name = "newton-step" if all(search.newton for search in active) else "near-the-margin"
         answers = source.reduce(Questions(probes, overview.classes), f"{name}-{number}")
         overview.check(answers.fingerprints)
         for k, search in enumerate(active):

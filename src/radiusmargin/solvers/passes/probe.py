@@ -2,13 +2,13 @@
 
 There are two questions. `Sift` asks for the rows near the margin, and for the means of all others in bins of their distance from
 it. Replacing rows by their mean never makes the loss larger (Jensen), so that the problem of the near rows and the means bounds
-the one of all rows from below, whatever separator was asked about. `Smooth` asks for gradient and curvature where the hinge is
-rounded off on the rows within a width of the margin, which are too many to be sent.
+the one of all rows from below, whatever separator was asked about. `Smooth` asks for gradient and curvature of the augmented
+Lagrangian of the NumPy twin, where the rows near the margin are too many to be sent.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -30,15 +30,12 @@ class Probe:
     intercept : float
     signs, costs : ndarrays of shape (n_classes,)
         As in `ChunkedProblem`.
-    width : float
-        Rows whose margin is within it are near.
     """
 
     coef: np.ndarray
     intercept: float
     signs: np.ndarray
     costs: np.ndarray
-    width: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +62,9 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Sift(Probe):
-    """Asks for the rows near the margin, at most `share` times the rows of a chunk, and for means of the others."""
+    """Asks for the rows within a width of the margin, at most `share` times the rows of a chunk, and for means of the others."""
 
+    width: float = 1.0
     share: float = 1.0
 
     def tally(self) -> _Sifting:
@@ -166,17 +164,49 @@ class Sifted:
         return sum(len(part.c) for part in self.near)
 
 
-@dataclass(frozen=True, eq=False)
-class Smooth(Probe):
-    """Asks for gradient and curvature of the hinge rounded off within the width: multipliers ``c clip(1/2 + z / 2 width)``.
+@dataclass(frozen=True)
+class Reference:
+    """A separator of an earlier round and its penalty: multipliers went from a to ``clip(a + penalty z, 0, 1)`` there.
 
-    The curvature is that of rows moved by `shift`, with which it keeps its digits.
+    A row's multiplier is found again by going through all of them, so that nothing has to be kept for a row.
     """
 
-    shift: np.ndarray = field(default=None)
+    coef: np.ndarray
+    intercept: float
+    penalty: float
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth(Probe):
+    """Asks for gradient and curvature of the augmented Lagrangian, whose multipliers are ``c clip(a + penalty z, 0, 1)``.
+
+    The a are those of the references. The curvature is that of rows moved by `shift`, with which it keeps its digits. `step`
+    are the changes of coef and intercept that led here: slopes of the loss on the way are asked for too, should it have been
+    too long.
+    """
+
+    penalty: float = 1.0
+    references: tuple[Reference, ...] = ()
+    shift: np.ndarray | None = None
+    step: tuple[np.ndarray, float] | None = None
 
     def tally(self) -> _Smoothing:
         return _Smoothing(self)
+
+    def reference(self, rows) -> np.ndarray:
+        """Multipliers of rows in the last round, as shares of their costs."""
+        a = np.full(len(rows.y), 0.5)
+        for past in self.references:
+            a = np.clip(a + past.penalty * (1.0 - rows.y * (rows.X @ past.coef + past.intercept)), 0.0, 1.0)
+        return a
+
+    def slopes(self, rows, reference) -> np.ndarray:
+        """Of the loss along the step, at shares of it."""
+        if self.step is None:
+            return np.zeros(len(strategy.TRIALS))
+        dz = -rows.y * (rows.X @ self.step[0] + self.step[1])
+        trials = (np.clip(reference + self.penalty * (rows.z - (1.0 - t) * dz), 0.0, 1.0) for t in strategy.TRIALS)
+        return np.array([rows.c @ (a * dz) for a in trials])
 
 
 class _Smoothing:
@@ -186,10 +216,13 @@ class _Smoothing:
         d = len(probe.coef)
         self.probe, self.loss, self.slack, self.near_rows = probe, 0.0, 0.0, 0
         self.totals, self.sums, self.gram = np.zeros(2), np.zeros((2, d)), np.zeros((d + 1, d + 1))
+        self.slopes = np.zeros(len(strategy.TRIALS))
 
     def add(self, rows):
         self.loss += rows.loss
-        a = np.clip(0.5 + rows.z / (2 * self.probe.width), 0.0, 1.0)
+        reference = self.probe.reference(rows)
+        a = np.clip(reference + self.probe.penalty * rows.z, 0.0, 1.0)
+        self.slopes += self.probe.slopes(rows, reference)
         self.slack += float(rows.c @ (np.maximum(rows.z, 0.0) - a * rows.z))
         sides = rows.c * a * np.stack([rows.y > 0, rows.y < 0])
         self.totals += sides.sum(axis=1)
@@ -197,10 +230,10 @@ class _Smoothing:
         band = np.flatnonzero((a > 0.0) & (a < 1.0))
         self.near_rows += len(band)
         A = np.column_stack([rows.X[band] - self.probe.shift, np.ones(len(band))])
-        self.gram += (A.T * (rows.c[band] / (2 * self.probe.width))) @ A
+        self.gram += (A.T * (self.probe.penalty * rows.c[band])) @ A
 
     def answer(self, n_rows) -> Smoothed:
-        return Smoothed(self.loss, self.slack, self.totals, self.sums, self.gram, self.near_rows)
+        return Smoothed(self.loss, self.slack, self.totals, self.sums, self.gram, self.slopes, self.near_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +241,8 @@ class Smoothed:
     """Answer to `Smooth`: loss of all rows, multipliers and rows they weigh on both sides (+1 first), and the curvature.
 
     The loss is that of the hinge itself, and the slack what the multipliers leave of it: ``sum c max(0, z) - alpha z``, the gap
-    at the optimum of the rounded-off problem. The curvature is that of (w, b) for rows moved by the probe's shift.
+    at the optimum of the augmented Lagrangian. The curvature is that of (w, b) for rows moved by the probe's shift, the slopes
+    are those of the loss along its step.
     """
 
     loss: float
@@ -216,6 +250,7 @@ class Smoothed:
     totals: np.ndarray
     sums: np.ndarray
     gram: np.ndarray
+    slopes: np.ndarray
     near_rows: int
 
     def merged(self, other: Smoothed) -> Smoothed:
@@ -225,6 +260,7 @@ class Smoothed:
             self.totals + other.totals,
             self.sums + other.sums,
             self.gram + other.gram,
+            self.slopes + other.slopes,
             self.near_rows + other.near_rows,
         )
 
@@ -276,4 +312,4 @@ class Answers:
         )
 
 
-__all__ = ["Answers", "Probe", "Questions", "Sift", "Sifted", "Smooth", "Smoothed"]
+__all__ = ["Answers", "Probe", "Questions", "Reference", "Rows", "Sift", "Sifted", "Smooth", "Smoothed"]

@@ -2,8 +2,8 @@
 
 A sample says about where the separator is, and its two halves how far off that may be. Where the rows that could change sides
 are few enough to be sent, the reduced problem of a `Sift` is solved exactly: it gives the next separator and a bound of the
-optimum. Where they are too many, or a round went further than its rows could tell, a Newton step is made on a rounded-off hinge
-from sums that the chunks add up (`Smooth`), whose multipliers give a bound as well.
+optimum. Where they are too many, or a round went further than its rows could tell, Newton steps are made from sums that the
+chunks add up (`Newton`), whose multipliers give a bound as well.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import linalg
 
 from ...problems import Batch, ChunkedProblem, Dense, HingeResult, Options, Quadratics, Start, relative_gap
 from ..hinge import solve
 from . import strategy
-from .probe import Probe, Sift, Sifted, Smooth
+from .known import Known
+from .newton import Multipliers, Newton, path_on
+from .probe import Probe, Sift
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -25,55 +26,6 @@ class ChunkedResult(HingeResult):
 
     low: float
     high: float
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """Rows of a problem that the driver has: the sample.
-
-    Attributes
-    ----------
-    X : ndarray of shape (m, d)
-        In the user's units.
-    y, c : ndarrays of shape (m,)
-        Labels, and costs that make up for the rows that are not here.
-    counts : ndarray of shape (m,)
-        How many rows each stands for.
-    complete : bool
-        Whether these are all.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    c: np.ndarray
-    counts: np.ndarray
-    complete: bool
-
-    @classmethod
-    def of(cls, problem: ChunkedProblem, overview) -> Known:
-        parts, complete = [], True
-        for moments, sample, y, cost in zip(
-            overview.moments(), overview.samples(), problem.signs, problem.costs, strict=True
-        ):
-            if y == 0:
-                continue
-            # By weight, not by rows: the problem of the sample has the right weight for each class.
-            factor, ones = cost * moments.total / sample.weight.sum(), np.ones(len(sample))
-            order = np.argsort(sample.keys, kind="stable")
-            parts.append(
-                (sample.X[order], y * ones, factor * sample.weight[order], ones * (moments.rows / len(sample)))
-            )
-            complete &= len(sample) == moments.rows
-        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)), complete)
-
-    def half(self, i) -> Known:
-        """Every other row; the keys, by which they are sorted, are random."""
-        rows = slice(i, None, 2)
-        return Known(self.X[rows], self.y[rows], 2 * self.c[rows], 2 * self.counts[rows], False)
-
-    def size(self, values) -> float:
-        """Root mean square over the rows that these stand for."""
-        return float(np.sqrt(self.counts @ values**2 / self.counts.sum()))
 
 
 @dataclass
@@ -118,43 +70,38 @@ class Search:
 
     def __post_init__(self):
         tol = self.options.tol
-        result = self._solve(
-            self.known, strategy.REDUCED_TOL * tol if self.known.complete else max(tol, strategy.SAMPLE_TOL)
-        )
+        rough = max(tol, strategy.SAMPLE_TOL)
+        result = self._solve(self.known, strategy.REDUCED_TOL * tol if self.known.complete else rough)
         self.coef, self.intercept = self._lifted(result)
+        self.newton, self.reduced, self.width = None, False, strategy.VERIFY
         if self.known.complete:
             self.best.dual_objective = result.dual_objective
-            self._ask(1e-3)
-        else:
-            halves = [self._lifted(self._solve(self.known.half(i), max(tol, strategy.SAMPLE_TOL))) for i in (0, 1)]
-            difference = self.known.X @ (halves[0][0] - halves[1][0]) + halves[0][1] - halves[1][1]
-            self._ask(strategy.SIGMAS * self.known.size(difference) / 2)
-        self.step, self.reduced = None, False
+            return
+        halves = [self._lifted(self._solve(self.known.half(i), rough)) for i in (0, 1)]
+        error = self.known.size(self.known.X @ (halves[0][0] - halves[1][0]) + halves[0][1] - halves[1][1]) / 2
+        self.width = max(strategy.SIGMAS * error, strategy.NARROWEST)
+        if not self._few_within(self.width):
+            # As far along the path of the sample as its error allows.
+            past = path_on(self.known, self.problem, (np.zeros_like(self.coef), 0.0), rough)
+            self._start_newton(self.width, tuple(r for r in past if 0.5 / r.penalty >= self.width))
 
     # -- what to ask ----------------------------------------------------------------------------------------------------
-
-    def _ask(self, width, rounded=None):
-        """Sift by a width if the rows within it are few enough, else smooth: as much as this, or to start with."""
-        scale = self._scale()
-        width = max(width, strategy.NARROWEST * scale)
-        z = 1.0 - self.known.y * (self.known.X @ self.coef + self.intercept)
-        self.sifts = bool(self.known.counts @ (np.abs(z) <= width) <= self.most_near)
-        if not self.sifts:
-            rounded = max(width, strategy.ROUND * scale) if rounded is None else rounded
-            width = min(max(rounded, strategy.NARROWEST * scale), scale)
-        self.width = width
-
-    def _scale(self):
-        """Size of what rows lack of the margin, at least that of the margin itself."""
-        return max(1.0, self.known.size(self.known.X @ self.coef + self.intercept))
 
     @property
     def probe(self) -> Probe:
         """The next question."""
-        about = self.coef, self.intercept, self.problem.signs, self.problem.costs, self.width
-        if self.sifts:
-            return Sift(*about, 2 * self.most_near / self.rows)
-        return Smooth(*about, self.problem.coordinates.shift)
+        if self.newton:
+            return self.newton.probe
+        signs, costs = self.problem.signs, self.problem.costs
+        return Sift(self.coef, self.intercept, signs, costs, self.width, 2 * self.most_near / self.rows)
+
+    def _few_within(self, width) -> bool:
+        """Whether the rows within a width of the margin are few enough to be sent."""
+        near = np.abs(self.known.lack(self.coef, self.intercept)) <= width
+        return bool(self.known.counts @ near <= self.most_near)
+
+    def _start_newton(self, width, references=()):
+        self.newton = Newton(self.problem, self.known, (self.coef, self.intercept), 0.5 / width, references)
 
     # -- what follows -----------------------------------------------------------------------------------------------------
 
@@ -165,19 +112,26 @@ class Search:
         if objective < self.best.objective:
             self.best.objective, self.best.coef, self.best.intercept = objective, self.coef, self.intercept
             self.best.low, self.best.high = low, high
-        if isinstance(answer, Sifted):
-            self._note(answer, "sift")
-            if not self.finished:
-                self._after_sifting(answer, promised)
+        if self.newton:
+            self._bound(Multipliers.of(self.problem, answer).dual_objective(self.problem))
+        self.history.append({"gap": self.best.gap, "near": answer.near_rows, "newton": self.newton is not None})
+        if self.finished:
+            return
+        if self.newton:
+            self._after_newton(answer)
+        elif self.reduced and self.best.gap > strategy.PROMISED * promised:
+            # The means knew too little of where the separator went: back to the best one, and look wider.
+            self.coef, self.intercept = self.best.coef, self.best.intercept
+            self._start_newton(min(strategy.WIDER * self.width, self._scale()))
         else:
-            multipliers = _Multipliers.of(self.problem, answer)
-            self.best.dual_objective = max(self.best.dual_objective, multipliers.dual_objective(self.problem))
-            self._note(answer, "smooth")
-            if not self.finished:
-                self._after_smoothing(answer, multipliers)
+            self._after_sifting(answer)
 
-    def _note(self, answer, question):
-        self.history.append({"gap": self.best.gap, "near": answer.near_rows, "question": question, "width": self.width})
+    def _bound(self, value):
+        self.best.dual_objective = max(self.best.dual_objective, value)
+
+    def _scale(self):
+        """Size of the scores, at least that of the margin."""
+        return max(1.0, self.known.size(self.known.X @ self.coef + self.intercept))
 
     @property
     def finished(self) -> bool:
@@ -188,62 +142,23 @@ class Search:
         stuck = len(gaps) > strategy.PATIENCE and gaps[-1] > 0.9 * gaps[-1 - strategy.PATIENCE]
         return gaps[-1] <= self.options.tol or stuck or len(gaps) >= self.options.max_iter
 
-    def _after_sifting(self, answer, promised):
-        if self.reduced and self.best.gap > strategy.PROMISED * promised:
-            # The means knew too little of where the separator went: start over from the best one, and look wider.
-            self.coef, self.intercept, self.step, self.reduced = self.best.coef, self.best.intercept, None, False
-            self.sifts, self.width = False, min(strategy.WIDER * self.width, self._scale())
-            return
+    def _after_sifting(self, answer):
         X, y, c = answer.reduced()
-        result = self._solve(Known(X, y, c, np.ones(len(y)), True), strategy.REDUCED_TOL * self.options.tol, warm=True)
-        self.best.dual_objective = max(self.best.dual_objective, result.dual_objective)
-        moved = self._move(*self._lifted(result))
-        self.step, self.reduced = None, True
-        self._ask(min(self.width, max(strategy.MOVES * moved, strategy.NARROW * self.width)))
-
-    def _after_smoothing(self, answer, multipliers):
-        gradient, H = multipliers.gradient(self.problem, self.coef), multipliers.curvature(self.problem, answer)
-        if self.step is not None and self._overshot(gradient):
-            return
-        self.step, self.reduced = -linalg.solve(H, gradient, assume_a="pos"), False
-        self.slope, self.before, width = float(gradient @ self.step), (self.coef, self.intercept), self.width
-        moved = self._size_of(*self._stepped())
-        if moved > strategy.REACH * self.width:  # the curvature is that of the rows within the width
-            self._shorten(strategy.REACH * self.width / moved)
-            width *= strategy.WIDER
-        elif -0.5 * self.slope <= strategy.SETTLED * answer.slack:
-            width *= strategy.SHARPER
-        moved = self._move(*self._stepped())
-        if width != self.width:  # slopes of different functions do not compare
-            self.step = None
-        self._ask(max(strategy.MOVES * moved, self.width), width)
-
-    def _overshot(self, gradient) -> bool:
-        """Whether the last step was too long; it is then shortened, by the secant of the slopes at both ends."""
-        slope = float(gradient @ self.step)
-        if slope <= -strategy.OVERSHOT * self.slope:
-            return False
-        self._shorten(self.slope / (self.slope - slope))
-        self._move(*self._stepped())
-        return True
-
-    def _shorten(self, t):
-        self.step, self.slope = t * self.step, t * self.slope
-
-    def _stepped(self):
-        """Where the step leads from where it started."""
-        (coef, intercept), r = self.before, len(self.problem.B)
-        more, shift = self.problem.coordinates.lift(self.step[:r], self.step[r:].sum())
-        return coef + more, intercept + shift
-
-    def _size_of(self, coef, intercept) -> float:
-        """How much the scores change on the way there."""
-        return self.known.size(self.known.X @ (coef - self.coef) + intercept - self.intercept)
-
-    def _move(self, coef, intercept) -> float:
-        moved = self._size_of(coef, intercept)
+        known = Known(X, y, c, np.ones(len(y)), True)
+        result = self._solve(known, strategy.REDUCED_TOL * self.options.tol, warm=True)
+        self._bound(result.dual_objective)
+        self.reduced, (coef, intercept) = True, self._lifted(result)
+        moved = self.known.size(self.known.X @ (coef - self.coef) + intercept - self.intercept)
         self.coef, self.intercept = coef, intercept
-        return moved
+        self.width = min(self.width, max(strategy.MOVES * moved, strategy.NARROW * self.width))
+
+    def _after_newton(self, answer):
+        width = self.newton.width
+        self.newton.take(answer)
+        self.coef, self.intercept = self.newton.coef, self.newton.intercept
+        width = max(strategy.MOVES * self.newton.moved, width)
+        if self._few_within(width):
+            self.newton, self.reduced, self.width = None, False, width
 
     # -- the compiled solver on rows at hand --------------------------------------------------------------------------
 
@@ -271,40 +186,4 @@ class Search:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class _Multipliers:
-    """Sums of multipliers, and of the rows they weigh in the problem's coordinates, on the sides of +1 and -1."""
-
-    totals: np.ndarray
-    sums: np.ndarray
-
-    @classmethod
-    def of(cls, problem, answer):
-        return cls(answer.totals, problem.coordinates.sums(answer.sums, answer.totals))
-
-    def dual_objective(self, problem) -> float:
-        """After the heavier side was shrunk to the lighter one's weight, where there is an intercept."""
-        factors = np.ones(2)
-        if problem.intercept:
-            factors = np.divide(self.totals.min(), self.totals, out=np.zeros(2), where=self.totals > 0)
-        return problem.dual_objective(factors @ self.totals, (factors * [1.0, -1.0]) @ self.sums)
-
-    def gradient(self, problem, coef) -> np.ndarray:
-        gradient = problem.B @ problem.coordinates.lower(coef) - (self.sums[0] - self.sums[1])
-        return np.append(gradient, self.totals[1] - self.totals[0]) if problem.intercept else gradient
-
-    def curvature(self, problem, answer) -> np.ndarray:
-        r, basis = len(problem.B), problem.coordinates.basis
-        H = answer.gram
-        if basis is not None:
-            H = np.block([[basis.T @ H[:-1, :-1] @ basis, basis.T @ H[:-1, -1:]], [H[-1:, :-1] @ basis, H[-1:, -1:]]])
-        H = H if problem.intercept else H[:-1, :-1]
-        H = H.copy()
-        H[:r, :r] += problem.B
-        H[np.diag_indices_from(H)] *= 1.0 + 1e-12
-        if problem.intercept:  # an empty band leaves the intercept without curvature
-            H[-1, -1] += 1e-9 * self.totals.sum() + np.finfo(float).tiny
-        return H
-
-
-__all__ = ["ChunkedResult", "Known", "Search"]
+__all__ = ["ChunkedResult", "Search"]
