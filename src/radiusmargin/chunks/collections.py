@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import reduce
 
@@ -15,6 +16,7 @@ from ..problems import Chunk
 from .sources import ChunkSource
 
 FAN_IN = 8  # summaries that are merged by one task
+LABEL, WEIGHT = "__label__", "__weight__"  # columns beside those of X
 
 
 class DaskSource(ChunkSource):
@@ -33,9 +35,7 @@ class DaskSource(ChunkSource):
             raise ValueError("y must hold the labels of the rows of X, got None.")
         self.n_features = X.shape[1] if isinstance(X, da.Array) else len(X.columns)
         self.n_rows = _rows(X)
-        rows = _blocks(X.rechunk({1: -1}) if isinstance(X, da.Array) else X)
-        weights = [weight] * len(rows) if weight is None or np.ndim(weight) == 0 else _aligned("sample_weight", weight, X)
-        self.parts = list(zip(rows, _aligned("y", y, X), weights, strict=True))
+        self.parts = _parts_of_frame(X, y, weight) if _are_frames(X, y, weight) else _parts(X, y, weight)
 
     def reduce(self, task, name):
         """One pass, as one graph: a task per chunk, and a tree of tasks that merge neighbours."""
@@ -57,7 +57,10 @@ class DaskSource(ChunkSource):
             return level[0].compute()
 
 
-def _summary(task, index, X, y, weight):
+def _summary(task, index, X, y=None, weight=None):
+    if y is None:  # labels and weights are columns of the frame
+        frame, own = X, [name for name in X.columns if name not in (LABEL, WEIGHT)]
+        X, y, weight = frame[own], frame[LABEL], frame[WEIGHT] if WEIGHT in frame.columns else None
     with threadpool_limits(1, user_api="blas"):  # threads of a worker go over chunks
         return task(Chunk(index, X, y, weight))
 
@@ -66,9 +69,30 @@ def _merged(summaries):
     return reduce(lambda a, b: a.merged(b), summaries)
 
 
-def _blocks(collection):
+# -- what belongs together ------------------------------------------------------------------------------------------------
+
+
+def _are_frames(X, *others):
+    """Whether X is a data frame, and labels and weights are series."""
+    return not isinstance(X, da.Array) and all(v is None or np.ndim(v) == 0 or hasattr(v, "to_frame") for v in others)
+
+
+def _parts_of_frame(X, y, weight):
+    """Partitions of X with columns of labels and weights: on their own, Dask may read other partitions for each."""
+    columns = {LABEL: y} | ({} if weight is None else {WEIGHT: weight})
+    return [(part,) for part in _blocks(X.assign(**columns))]
+
+
+def _parts(X, y, weight):
+    rows = _blocks(X.rechunk({1: -1}) if isinstance(X, da.Array) else X, optimize_graph=isinstance(X, da.Array))
+    constant = weight is None or np.ndim(weight) == 0
+    weights = [weight] * len(rows) if constant else _aligned("sample_weight", weight, X)
+    return list(zip(rows, _aligned("y", y, X), weights, strict=True))
+
+
+def _blocks(collection, optimize_graph=True):
     """One delayed object for each chunk of rows."""
-    return list(np.asarray(collection.to_delayed(), dtype=object).ravel())
+    return list(np.asarray(collection.to_delayed(optimize_graph=optimize_graph), dtype=object).ravel())
 
 
 def _rows(X):
@@ -95,28 +119,44 @@ def _aligned(name, values, X):
             if values.shape[0] != X.shape[0]:
                 raise ValueError(f"{name} must have {X.shape[0]} entries to match X, got {values.shape[0]}.")
             values = values.rechunk((sizes,))
-    blocks = _blocks(values)
+    blocks = _blocks(values, optimize_graph=isinstance(values, da.Array))
     expected = len(sizes) if sizes is not None else X.npartitions
     if len(blocks) != expected:
-        raise ValueError(f"{name} must have the {expected} partitions of X, got {len(blocks)}: repartition one of them.")
+        raise ValueError(
+            f"{name} must have the {expected} partitions of X, got {len(blocks)}: repartition one of them."
+        )
     return blocks
 
 
-def map_blocks(function: Callable, X) -> da.Array:
-    """A function of rows, applied lazily to every block: an array of as many rows."""
+# -- functions of rows ------------------------------------------------------------------------------------------------------
+
+
+def map_blocks(function: Callable, X):
+    """A function of rows, applied lazily to every chunk: an array of as many rows, or a series or data frame of them."""
     if not isinstance(X, da.Array):
-        X = X.to_dask_array()
+        like = _of_rows(function, np.zeros((1, len(X.columns))))
+        return X.map_partitions(_as_frame, function, meta=_as_frame(X._meta, None, like[:0]))
     X = X.rechunk({1: -1})
-    like = np.asarray(function(np.zeros((1, X.shape[1]))))
-    if like.ndim == 1:
-        return X.map_blocks(_of_rows, function, dtype=like.dtype, drop_axis=1, meta=like[:0], name=None)
-    return X.map_blocks(_of_rows, function, dtype=like.dtype, chunks=(X.chunks[0], like.shape[1:]), meta=like[:0])
+    like = _of_rows(function, np.zeros((1, X.shape[1])))
+    how = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
+    return X.map_blocks(_of_block, function, dtype=like.dtype, meta=like[:0], **how)
 
 
-def _of_rows(block, function):
-    if len(block):
-        return function(block)
-    return function(np.zeros((1, block.shape[1])))[:0]
+def _of_block(block, function):
+    return _of_rows(function, block)
+
+
+def _as_frame(block, function, values=None):
+    import pandas as pd
+
+    values = _of_rows(function, block) if values is None else values
+    return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index=block.index)
+
+
+def _of_rows(function, block):
+    with warnings.catch_warnings():  # arrays in place of a frame have no names
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        return function(block) if len(block) else function(np.zeros((1, block.shape[1])))[:0]
 
 
 __all__ = ["DaskSource", "map_blocks"]

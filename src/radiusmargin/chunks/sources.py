@@ -143,7 +143,9 @@ def merged(summaries: Iterable) -> Any:
             size, summary = 2 * size, stack.pop()[1].merged(summary)
         stack.append((size, summary))
     if not stack:
-        raise ValueError("there are no chunks to learn from.")
+        raise ValueError(
+            "there are no chunks to learn from; a function that reads them must return a new iterator each time it is called."
+        )
     _, summary = stack.pop()
     while stack:
         summary = stack.pop()[1].merged(summary)

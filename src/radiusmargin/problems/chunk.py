@@ -109,6 +109,8 @@ class Chunk:
         y = self.y if self.weight.all() else self.y[self.weight > 0]
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ValueError(f"chunk {self.index}: y contains NaN or infinity.")
+        if y.dtype.kind == "f" and (y != np.floor(y)).any():
+            raise ValueError(f"chunk {self.index}: y must hold class labels, got continuous values.")
         if y.dtype.kind != "O":
             return np.unique(y, return_counts=True)
         found = Counter(y.tolist())

@@ -18,6 +18,9 @@ from ..problems import Options
 from .average import Averaged, directions_of
 from .plan import listed
 
+MOST_MEMBERS = (
+    5  # that are averaged: every member is a separator in every pass, and of many rows nearly all are near-best
+)
 RARE = 0.1  # share of the rows of a subsample that the classes have in equal parts, however rare they are
 
 
@@ -56,12 +59,15 @@ class SearchInChunks:
         order = np.argsort(np.concatenate([part.keys for part in parts]), kind="stable")
         return np.concatenate([part.X for part in parts])[order], y[order], np.concatenate(weights)[order]
 
+    @staticmethod
+    def members(scores, band) -> list:
+        """The best of the near-best members."""
+        return sorted(scores.near_best(band), key=lambda m: (-scores.table[m].mean(), m.preference))[:MOST_MEMBERS]
+
     def average(self, search, members) -> Averaged:
         """Members fitted to all rows in the same passes, and averaged as `Averaging` does."""
         training = self.training
-        forms = [
-            training.tempered(training.scatter(m.scatter, (m.whitening,)), float(m.whitening)) for m in members
-        ]
+        forms = [training.tempered(training.scatter(m.scatter, (m.whitening,)), float(m.whitening)) for m in members]
         options = Options(float(search.tol), int(search.max_iter))
         Cs = [float(m.C) for m in members]
         found = training.solve(list(zip(Cs, forms, strict=True)), options, print_pass(search))

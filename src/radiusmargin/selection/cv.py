@@ -85,7 +85,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     verbose : int, default=0
         1 shows progress on standard error.
     subsample : int, default=100_000
-        Random rows that members are scored on where X comes in chunks; what was chosen is then fitted to all rows.
+        Random rows that members are scored on where X comes in chunks; what was chosen, the best or an average of at most the
+        five best, is then fitted to all rows.
 
     Attributes
     ----------
@@ -235,7 +236,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             self._refit_best((chunks.training.source,), choice, best)
             self.n_passes_, self.history_ = 1 + self.best_estimator_.n_passes_, self.best_estimator_.history_
         else:
-            members = scores.near_best(self.band)
+            members = chunks.members(scores, self.band)
             self._keep_average(chunks.average(self, members), members, choice)
         chunks.keep_features(self)
 

@@ -102,9 +102,8 @@ class Overview:
         seen = dict(self.seen)
         for label, part in other.seen.items():
             seen[label] = seen[label].merged(part, most) if label in seen else part
-        dtype = self.dtype if other.dtype is None else other.dtype
-        if self.dtype is not None and other.dtype is not None:
-            dtype = np.result_type(self.dtype, other.dtype) if "O" not in self.dtype.kind + other.dtype.kind else object
+        dtypes = [part.dtype for part in (self, other) if part.dtype is not None]
+        dtype = np.result_type(*dtypes) if dtypes else None
         width = other.n_features if empty[0] else self.n_features
         return replace(
             self, seen=seen, fingerprints=self.fingerprints | other.fingerprints, n_features=width, dtype=dtype
