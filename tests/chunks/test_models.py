@@ -160,13 +160,27 @@ def test_methods_of_rows_are_lazy(points):
     assert (np.concatenate(list(parts)) == model.predict(X)).all()
 
 
-def test_a_feature_that_says_nothing_new(points):
+@pytest.mark.parametrize("scatter", ["total", "within"])
+def test_features_that_say_nothing_new(points, scatter):
     """Constant and collinear features: solved in the range of the scatter, as in memory."""
-    X, y, _ = points()
-    X = np.column_stack([X, np.full(len(y), 3.0), X[:, 0] - 2 * X[:, 1]])
-    expected, found = FSVM(tol=1e-9).fit(X, y), FSVM(tol=1e-9).fit(da.from_array(X, chunks=(300, 6)), y)
-    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), rtol=1e-4, atol=1e-5)
-    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-6)
+    X, y, weight = points()
+    X = np.column_stack([X, np.full(len(y), 0.1), X[:, 0] - 2 * X[:, 1]])
+    model = FSVM(tol=1e-9, scatter=scatter)
+    expected = model.fit(X, y, weight).decision_function(X), model.objective_
+    model.fit(ArraySource(X, y, weight, rows=300))
+    np.testing.assert_allclose(model.decision_function(X), expected[0], rtol=1e-4, atol=1e-5)
+    assert model.objective_ == pytest.approx(expected[1], rel=1e-6)
+
+
+def test_thin_directions_are_not_lost(points):
+    """A direction that the scatter has lost to rounding is there, and is what tells the classes apart."""
+    X, _, _ = points()
+    rng = np.random.default_rng(0)
+    thin = rng.standard_normal(len(X))
+    y = thin > 0
+    X = np.column_stack([X, X[:, 0] + 1e-9 * thin])
+    model = FSVM(C=10.0).fit(ArraySource(X, y, rows=400))
+    assert model.score(X, y) > 0.95
 
 
 def test_history_and_progress(points, capsys):

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..chunks import source_of
 from ..features.space import FeatureChoice
-from ..geometry.tempered import NO_SPREAD, TemperedScatter, decompose
+from ..geometry.tempered import NO_SPREAD, TemperedScatter, decompose, from_factor
 from ..problems import ChunkedProblem, Coordinates, Options
-from ..solvers.passes import ChunkedResult, Limits, Moments, Overview, look, solve_chunked
+from ..solvers.passes import ChunkedResult, Limits, Moments, Overview, look, row_factor, solve_chunked
 from .multiclass import Reduction
 from .training import factors_of_totals
 
@@ -67,14 +67,17 @@ class ChunkedTraining:
         """Of all rows, weighted by their classes."""
         return self.overview.pooled(self.factors)
 
-    def scatter(self, kind: str, powers) -> TemperedScatter:
-        """The tempered scatter of all rows, for some exponents."""
+    def scatter(self, kind: str) -> TemperedScatter:
+        """The tempered scatter of all rows; where it is (nearly) singular, one more pass tells its rank from the rows."""
         moments = self.moments
         total, mean, S = moments.total, moments.mean, moments.scatter
         if S.ndim == 1:
             space = TemperedScatter(mean, np.sqrt(S / total), np.ones(len(mean)), None, total)
         else:
             space = decompose(S, self.overview.within(self.factors) if kind == "within" else S, mean, total)
+        if not space.regular:
+            factor = row_factor(self.source, self.overview, self.factors, within=kind == "within")
+            space = from_factor(factor, np.maximum(-moments.low, moments.high), space)
         if not space.scale.any() or not len(space.eigenvalues):
             raise ValueError(NO_SPREAD)
         return space

@@ -260,7 +260,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         return self.whitening > 0 or self.scatter == "within"
 
     def _learn_chunks(self, training):
-        scatter = training.scatter(self.scatter, (self.whitening,))
+        scatter = training.scatter(self.scatter)
         results = self._solve_chunks(training, training.tempered(scatter, float(self.whitening)), float(self.tol))
         self._keep_metric(scatter, np.array([[r.low for r in results], [r.high for r in results]]))
         return results

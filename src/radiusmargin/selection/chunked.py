@@ -67,7 +67,8 @@ class SearchInChunks:
     def average(self, search, members) -> Averaged:
         """Members fitted to all rows in the same passes, and averaged as `Averaging` does."""
         training = self.training
-        forms = [training.tempered(training.scatter(m.scatter, (m.whitening,)), float(m.whitening)) for m in members]
+        scatters = {kind: training.scatter(kind) for kind in {m.scatter for m in members}}
+        forms = [training.tempered(scatters[m.scatter], float(m.whitening)) for m in members]
         options = Options(float(search.tol), int(search.max_iter))
         Cs = [float(m.C) for m in members]
         found = training.solve(list(zip(Cs, forms, strict=True)), options, print_pass(search))

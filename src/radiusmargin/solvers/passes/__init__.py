@@ -5,9 +5,10 @@ back, `strategy` every number that decides between them. Who reads the chunks, w
 """
 
 from .driver import look, solve_chunked
+from .factor import row_factor
 from .moments import Moments
 from .overview import Overview
 from .search import ChunkedResult
 from .strategy import Limits
 
-__all__ = ["ChunkedResult", "Limits", "Moments", "Overview", "look", "solve_chunked"]
+__all__ = ["ChunkedResult", "Limits", "Moments", "Overview", "look", "row_factor", "solve_chunked"]
