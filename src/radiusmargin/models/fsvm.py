@@ -117,7 +117,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         support. `dual_objective_` is NaN where the kernel turned out not to be positive semi-definite.
     history_ : list of dict
         Objective, dual objective and gap of each round, one list after the other for the problems. Only with ``verbose``
-        or a solver other than "exact".
+        or a solver other than "exact"; with rows in chunks always, the gap of all rows after each pass.
+    n_passes_ : int
+        Passes over rows in chunks, where they came so.
 
     Notes
     -----

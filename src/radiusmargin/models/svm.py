@@ -32,6 +32,8 @@ class SVM(Competitor):
         As in `FSVM`.
     support_, support_vectors_, dual_coef_, n_support_
         With a kernel, as in `SVC`.
+    n_passes_, history_
+        With rows in chunks, as in `FSVM`.
 
     Notes
     -----

@@ -110,6 +110,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         In the form of `GridSearchCV`. The members are fitted together: times are equal shares.
     n_splits_, refit_time_
         As in `GridSearchCV`.
+    n_passes_, history_
+        With rows in chunks, as in `FSVM`.
 
     Examples
     --------

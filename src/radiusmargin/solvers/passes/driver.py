@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...problems import ChunkedProblem, Options, Source
+from . import strategy
 from .known import Known
 from .overview import Look, Overview
 from .probe import Questions
@@ -71,7 +72,11 @@ def solve_chunked(
     """
     options = options or Options()
     most_near = limits.near(overview.n_features, len(problems))
-    searches = [Search(problem, Known.of(problem, overview), options, overview.rows, most_near) for problem in problems]
+    samples = _samples(problems, overview, limits)
+    searches = [
+        Search(problem, samples[problem.signs.tobytes()].priced(problem.costs), options, overview.rows, most_near)
+        for problem in problems
+    ]
     number = 1
     while active := [search for search in searches if not search.finished]:
         number += 1
@@ -84,6 +89,16 @@ def solve_chunked(
         if report:
             report(number, active)
     return [search.result() for search in searches]
+
+
+def _samples(problems, overview, limits):
+    """The sampled rows of every labelling, which its problems share; of many labellings fewer for each."""
+    labellings = {problem.signs.tobytes(): problem.signs for problem in problems}
+    rows = sum(len(s) for signs in labellings.values() for s, y in zip(overview.samples(), signs, strict=True) if y)
+    share = min(1.0, limits.sample_numbers / ((overview.n_features + 1) * rows))
+    if share < 1.0:
+        overview = overview.cut(max(strategy.BALANCE, int(share * max(len(s) for s in overview.samples()))))
+    return {key: Known.of(signs, overview) for key, signs in labellings.items()}
 
 
 __all__ = ["look", "solve_chunked"]

@@ -53,7 +53,7 @@ class Newton:
             return
         self.step = -linalg.solve(sums.curvature(self.problem, answer), gradient, assume_a="pos")
         self.slope, self.before = float(gradient @ self.step), (self.coef, self.intercept)
-        self.moved = self._size(*self._end())
+        self.moved = self.known.moved(self.before, self._end())
         if self.moved > strategy.REACH * self.width:  # the curvature is that of the rows within the width
             self._shorten(strategy.REACH * self.width / self.moved)
             self.penalty /= strategy.WIDER
@@ -92,14 +92,10 @@ class Newton:
         (coef, intercept), (more, shift) = self.before, self._in_users_units()
         return coef + more, intercept + shift
 
-    def _size(self, coef, intercept):
-        """How much the scores change on the way there."""
-        return self.known.size(self.known.X @ (coef - self.coef) + intercept - self.intercept)
-
     def _go(self, comparable):
         """Make the step. Slopes of different functions do not compare."""
         end = self._end()
-        self.moved = self._size(*end)
+        self.moved = self.known.moved((self.coef, self.intercept), end)
         self.coef, self.intercept = end
         if not comparable:
             self.step = None

@@ -42,14 +42,15 @@ class Look:
         names, number = names_of(labels), 0
         moments, drawn = {}, {code: [] for code in range(len(labels))}
         for block in chunk.blocks(labels):
-            _check_finite(chunk, block.X)
             number = (number + block.fingerprint(names)) % 2**64
             found = keys(chunk.index, block.places, self.seed)
-            for code in np.unique(block.codes).tolist():
-                rows = block.codes == code
-                part = Moments.of(block.X[rows], block.weight[rows], full=self.full)
+            for code in range(len(labels)):
+                rows = np.flatnonzero(block.codes == code)
+                if not len(rows):
+                    continue
+                part = self._moments(chunk, block.X[rows], block.weight[rows])
                 moments[code] = moments[code].merged(part) if code in moments else part
-                rows &= found < rates[code]
+                rows = rows[found[rows] < rates[code]]
                 drawn[code].append((block.X[rows], block.weight[rows], found[rows]))
         seen = {
             _plain(labels[code]): ClassOverview(part, Sample.of(drawn[code], float(rates[code])))
@@ -57,6 +58,14 @@ class Look:
         }
         dtype = labels.dtype if seen else None
         return Overview(seen, {chunk.index: number}, chunk.X.shape[1], self.sample_rows, dtype).thinned()
+
+    def _moments(self, chunk, X, weight):
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = Moments.of(X, weight, full=self.full)
+        if not np.isfinite(found.scatter).all():
+            what = "NaN or infinity" if not np.isfinite(X).all() else "values so large that their squares overflow"
+            raise ValueError(f"chunk {chunk.index}: X contains {what}.")
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +120,10 @@ class Overview:
 
     def thinned(self) -> Overview:
         """With as many sampled rows of every class as its share."""
-        most = self.sample_rows // max(1, len(self.seen))
+        return self.cut(self.sample_rows // max(1, len(self.seen)))
+
+    def cut(self, most: int) -> Overview:
+        """With at most so many sampled rows of every class."""
         return replace(self, seen={k: replace(v, sample=v.sample.cut(most)) for k, v in self.seen.items()})
 
     @property
@@ -167,13 +179,6 @@ def names_of(labels: np.ndarray) -> np.ndarray:
 def _plain(label):
     """A label as Python's own number or text."""
     return label.item() if hasattr(label, "item") else label
-
-
-def _check_finite(chunk, X):
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(X.sum())
-    if suspicious and not np.isfinite(X).all():
-        raise ValueError(f"chunk {chunk.index}: X contains NaN or infinity.")
 
 
 __all__ = ["ClassOverview", "Look", "Overview", "names_of"]

@@ -48,7 +48,7 @@ class Sample:
     def below(self, threshold: float) -> Sample:
         if threshold >= self.threshold:
             return self
-        kept = self.keys < threshold
+        kept = np.flatnonzero(self.keys < threshold)
         return Sample(self.X[kept], self.weight[kept], self.keys[kept], threshold)
 
     def cut(self, most: int) -> Sample:

@@ -71,15 +71,14 @@ class Search:
     def __post_init__(self):
         tol = self.options.tol
         rough = max(tol, strategy.SAMPLE_TOL)
-        result = self._solve(self.known, strategy.REDUCED_TOL * tol if self.known.complete else rough)
+        result = self._of_sample(self.known, strategy.REDUCED_TOL * tol if self.known.complete else rough)
         self.coef, self.intercept = self._lifted(result)
         self.newton, self.reduced, self.width = None, False, strategy.VERIFY
         if self.known.complete:
             self.best.dual_objective = result.dual_objective
             return
-        halves = [self._lifted(self._solve(self.known.half(i), rough)) for i in (0, 1)]
-        error = self.known.size(self.known.X @ (halves[0][0] - halves[1][0]) + halves[0][1] - halves[1][1]) / 2
-        self.width = max(strategy.SIGMAS * error, strategy.NARROWEST)
+        halves = [self._lifted(self._of_sample(self.known.half(i), rough)) for i in (0, 1)]
+        self.width = max(strategy.SIGMAS * self.known.moved(*halves) / 2, strategy.NARROWEST)
         if not self._few_within(self.width):
             # As far along the path of the sample as its error allows.
             past = path_on(self.known, self.problem, (np.zeros_like(self.coef), 0.0), rough)
@@ -143,13 +142,13 @@ class Search:
         return gaps[-1] <= self.options.tol or stuck or len(gaps) >= self.options.max_iter
 
     def _after_sifting(self, answer):
-        X, y, c = answer.reduced()
-        known = Known(X, y, c, np.ones(len(y)), True)
-        result = self._solve(known, strategy.REDUCED_TOL * self.options.tol, warm=True)
+        v, b = self.problem.coordinates.lower(self.coef), self.intercept + self.coef @ self.problem.coordinates.shift
+        start = Start(v[None], np.array([b]))
+        result = self._solve(answer.reduced(), strategy.REDUCED_TOL * self.options.tol, start)
         self._bound(result.dual_objective)
-        self.reduced, (coef, intercept) = True, self._lifted(result)
-        moved = self.known.size(self.known.X @ (coef - self.coef) + intercept - self.intercept)
-        self.coef, self.intercept = coef, intercept
+        there = self._lifted(result)
+        moved = self.known.moved((self.coef, self.intercept), there)
+        self.reduced, (self.coef, self.intercept) = True, there
         self.width = min(self.width, max(strategy.MOVES * moved, strategy.NARROW * self.width))
 
     def _after_newton(self, answer):
@@ -162,14 +161,15 @@ class Search:
 
     # -- the compiled solver on rows at hand --------------------------------------------------------------------------
 
-    def _solve(self, known, tol, warm=False) -> HingeResult:
-        problem, start = self.problem, None
-        if warm:
-            v = problem.coordinates.lower(self.coef)
-            start = Start(v[None], np.array([self.intercept + self.coef @ problem.coordinates.shift]))
+    def _of_sample(self, known, tol):
+        return self._solve((known.X, known.y, known.c), tol)
+
+    def _solve(self, rows, tol, start=None) -> HingeResult:
+        """The problem of some rows (X, y, c), in its coordinates."""
+        (X, y, c), problem = rows, self.problem
         form = Quadratics() if problem.regularizer is None else Quadratics(problem.regularizer[None])
-        rows = Dense(problem.coordinates.rows(known.X))
-        batch = Batch(rows, known.y[None], known.c, np.ones(1), form, intercept=problem.intercept)
+        X = Dense(problem.coordinates.rows(X))
+        batch = Batch(X, y[None], c, np.ones(1), form, intercept=problem.intercept)
         result = solve(batch, Options(tol, self.options.max_iter), start)[0, 0]
         self.n_iter += result.n_iter
         return result
