@@ -82,7 +82,9 @@ class Search:
         if not self._few_within(self.width):
             # As far along the path of the sample as its error allows.
             past = path_on(self.known, self.problem, (np.zeros_like(self.coef), 0.0), rough)
-            self._start_newton(self.width, tuple(r for r in past if 0.5 / r.penalty >= self.width))
+            past = tuple(reference for reference in past if 0.5 / reference.penalty >= self.width)
+            furthest = 0.5 / (strategy.GROWTH * past[-1].penalty) if past else self.width
+            self._start_newton(max(self.width, furthest), past)
 
     # -- what to ask ----------------------------------------------------------------------------------------------------
 
