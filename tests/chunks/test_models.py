@@ -127,6 +127,8 @@ def test_a_memory_map(points, tmp_path, monkeypatch):
     assert found.n_passes_ == 2
     assert_same(found, expected)
     assert (found.predict(mapped) == expected.predict(np.array(mapped))).all()
+    whole = FSVM(eta=1.0, max_iter=20, tol=1e-2).fit(mapped, y, weight)  # what cannot be done in chunks is done as ever
+    assert not hasattr(whole, "n_passes_")
 
 
 def test_arrays_on_disk(points, tmp_path):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import reduce
+from uuid import uuid4
 
 import dask
 import dask.array as da
 import numpy as np
-from dask.base import tokenize
 from threadpoolctl import threadpool_limits
 
 from ..problems import Chunk
@@ -39,7 +39,7 @@ class DaskSource(ChunkSource):
 
     def reduce(self, task, name):
         """One pass, as one graph: a task per chunk, and a tree of tasks that merge neighbours."""
-        token = tokenize(name, id(task), [part[0].key for part in self.parts])
+        token = uuid4().hex  # a pass is never the same twice
         shared = dask.delayed(task, name=f"questions-{name}-{token}", traverse=False)
         level = [
             dask.delayed(_summary, pure=False)(shared, i, *part, dask_key_name=f"{name}-{token}-{i}")

@@ -52,6 +52,10 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     def _check_parameters(self):
         """Raise a ValueError that names a parameter that is out of range."""
 
+    @abstractmethod
+    def _check_chunks(self):
+        """Raise a ValueError where the model, or its parameters, need all rows in memory."""
+
     _in_pairs = True
 
     # -- shared -------------------------------------------------------------------------------------------------
@@ -115,6 +119,18 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
         return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
 
+    def _reads_chunks(self, X) -> bool:
+        """Whether to read rows in chunks; a memory map that the model cannot take so is read as a whole."""
+        if not in_chunks(X):
+            return False
+        try:
+            self._check_chunks()
+        except ValueError:
+            if isinstance(X, np.ndarray):
+                return False
+            raise
+        return True
+
     def _validated(self, X):
         check_is_fitted(self)
         accept = "csr" if self._accepts_sparse else False
@@ -149,7 +165,7 @@ class MarginClassifier(MarginEstimator):
         self
         """
         self._check_parameters()
-        if in_chunks(X):
+        if self._reads_chunks(X):
             self._fit_chunks(X, y, sample_weight)
         else:
             training = self._check_training(X, y, sample_weight)
@@ -165,12 +181,15 @@ class MarginClassifier(MarginEstimator):
 
     # -- rows in chunks -------------------------------------------------------------------------------------------
 
-    def _fit_chunks(self, X, y, sample_weight):
-        full = self._scatter_in_chunks()
+    def _check_chunks(self):
+        self._scatter_in_chunks()
         check_linear(self)
+
+    def _fit_chunks(self, X, y, sample_weight):
         listeners = Listeners(self, X, y)
         with listeners.fit():
-            results = self._learn_chunks(ChunkedTraining.of(self, (X, y, sample_weight), full=full))
+            training = ChunkedTraining.of(self, (X, y, sample_weight), full=self._scatter_in_chunks())
+            results = self._learn_chunks(training)
         for k, result in enumerate(results):
             listeners.report(k, result)
 

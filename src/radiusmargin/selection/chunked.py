@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..features.space import Raw
-from ..models.chunked import ChunkedTraining, check_linear, keep_features, keep_history, print_pass
+from ..models.chunked import ChunkedTraining, keep_features, keep_history, print_pass
 from ..models.linear import LinearModel, Sum
 from ..problems import Options
 from .average import Averaged, directions_of
-from .plan import listed
 
 MOST_MEMBERS = (
     5  # that are averaged: every member is a separator in every pass, and of many rows nearly all are near-best
@@ -39,9 +38,6 @@ class SearchInChunks:
 
     @classmethod
     def of(cls, search, X, y, sample_weight) -> SearchInChunks:
-        check_linear(search)
-        if any(eta > 0 for eta in listed(search.eta)):
-            raise ValueError(f"FSVMCV takes rows in chunks only with eta=0, got eta={search.eta!r}.")
         data = X, y, sample_weight
         return cls(X, ChunkedTraining.of(search, data, full=True, least_rows=2 * int(search.subsample)))
 

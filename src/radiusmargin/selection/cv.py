@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number
 from .._compat import with_callbacks
-from ..chunks import in_chunks
 from ..features.space import FeatureChoice
 from ..models.base import MarginEstimator
+from ..models.chunked import check_linear
 from ..models.chunkwise import chunkwise
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
@@ -173,10 +173,12 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         for name in FITTED:
             self.__dict__.pop(name, None)
         self._check_parameters()
-        chunks = SearchInChunks.of(self, X, y, sample_weight) if in_chunks(X) else None
+        chunks = SearchInChunks.of(self, X, y, sample_weight) if self._reads_chunks(X) else None
         if chunks:
             X, y, sample_weight = chunks.subsample(int(self.subsample))
         training, choice = self._check_training(X, y, sample_weight), FeatureChoice.of(self)
+        if chunks:
+            chunks.keep_features(self)
         splits = self._splits(training, sample_weight, groups)
         data = SearchData(training, splits, self.classes_, self.class_weight, self.scoring, choice.is_precomputed)
         fitting = Fitting(int(self.max_iter), self.n_jobs, bool(self.fit_intercept))
@@ -240,7 +242,6 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         else:
             members = chunks.members(scores, self.band)
             self._keep_average(chunks.average(self, members), members, choice)
-        chunks.keep_features(self)
 
     def _keep_average(self, found, members, choice):
         self._model = found.model
@@ -327,6 +328,11 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             check_choice("scatter", scatter, ("total", "within"))
         if self.criterion != "cv" and any(eta > 0 for eta in listed(self.eta)):
             raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
+
+    def _check_chunks(self):
+        check_linear(self)
+        if any(eta > 0 for eta in listed(self.eta)):
+            raise ValueError(f"FSVMCV takes rows in chunks only with eta=0, got eta={self.eta!r}.")
 
     def _splits(self, training, sample_weight, groups):
         """(train, test) numbers among the rows of positive weight."""

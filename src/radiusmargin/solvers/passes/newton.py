@@ -24,12 +24,10 @@ class Newton:
     start : tuple of (coef, intercept)
     penalty : float
     references : tuple of Reference
-    least_slack : float
-        Slack of the multipliers that is of no account.
     """
 
-    def __init__(self, problem, known, start, penalty, references=(), least_slack=0.0):
-        self.problem, self.known, self.references, self.least_slack = problem, known, references, least_slack
+    def __init__(self, problem: ChunkedProblem, known: Known, start, penalty: float, references=()):
+        self.problem, self.known, self.references = problem, known, references
         self.coef, self.intercept, self.penalty = *start, penalty
         self.step, self.slope, self.before, self.moved = None, 0.0, start, np.inf
 
@@ -51,14 +49,15 @@ class Newton:
         gradient = sums.gradient(self.problem, self.coef)
         if self.step is not None and self._overshot(gradient, answer):
             return
-        self.step = -linalg.solve(sums.curvature(self.problem, answer), gradient, assume_a="pos")
+        H = sums.curvature(self.problem, answer)
+        self.step = -linalg.cho_solve(linalg.cho_factor(H, lower=True), gradient)
         self.slope, self.before = float(gradient @ self.step), (self.coef, self.intercept)
         self.moved = self.known.moved(self.before, self._end())
         if self.moved > strategy.REACH * self.width:  # the curvature is that of the rows within the width
             self._shorten(strategy.REACH * self.width / self.moved)
             self.penalty /= strategy.WIDER
             self._go(comparable=False)
-        elif sums.residual(self.problem, gradient) <= strategy.SETTLED * max(answer.slack, self.least_slack):
+        elif sums.residual(self.problem, gradient) <= strategy.SETTLED * answer.slack:
             self._go(comparable=False)
             self.references = (*self.references, Reference(self.coef, self.intercept, self.penalty))
             self.penalty *= strategy.GROWTH
