@@ -203,6 +203,7 @@ def test_a_search_chooses_on_a_subsample_and_fits_all_rows(points, combine):
     search = FSVMCV(combine=combine, whitening=[0.0, 1.0], Cs=[0.01, 1.0], subsample=800).fit(source)
     assert search.cv_results_["params"]
     assert 1 <= len(search.members_) <= 5
+    assert sum(member.pop("weight") for member in search.members_) == pytest.approx(1)
     fits = [FSVM(**member, multi_class="ovo", tol=1e-9).fit(X, y, weight) for member in search.members_]
     assert search.objective_ == pytest.approx(sum(fit.objective_ for fit in fits), rel=1e-5)
     if combine == "best":
