@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) $(shell find src/radiusmargin -name __init__.py)
 
-.PHONY: demo test lint bench sanitize clean
+.PHONY: demo test lint docs docs-quick docs-links test-oldest test-newest sdist wheels bench sanitize clean
 
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -25,6 +25,23 @@ test: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# The site, in docs/_build/html: warnings are errors, and nothing is fetched. `docs-quick` does not run the gallery.
+DOCS_STAMP := $(VENV)/.docs
+SPHINX := $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet
+$(DOCS_STAMP): $(STAMP) pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
+
+docs: $(DOCS_STAMP)
+	$(SPHINX) -b html docs docs/_build/html
+
+docs-quick: $(DOCS_STAMP)
+	$(SPHINX) -b html -D plot_gallery=0 -d docs/_build/quick-doctrees docs docs/_build/quick
+
+# Links to other sites; needs a network.
+docs-links: $(DOCS_STAMP)
+	$(SPHINX) -b linkcheck -D plot_gallery=0 -d docs/_build/quick-doctrees docs docs/_build/links
 
 # The solver tests on a core with address and undefined-behaviour sanitizers, in an installation of its own: the editable
 # one steps aside. Leaks are not looked for: the interpreter has its own.
@@ -45,4 +62,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/accuracy.py --kernel rbf
 
 clean:
-	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis docs/_build docs/_generated docs/gallery docs/api/generated docs/api/examples docs/api/*.rst
