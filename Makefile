@@ -43,6 +43,41 @@ docs-quick: $(DOCS_STAMP)
 docs-links: $(DOCS_STAMP)
 	$(SPHINX) -b linkcheck -D plot_gallery=0 -d docs/_build/quick-doctrees docs docs/_build/links
 
+# The suite with the oldest versions that pyproject.toml allows, and with the newest that the index has; environments of their own.
+test-oldest:
+	test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
+	$(PYTHON) .ci/oldest.py > build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint build/oldest/constraints.txt ".[experiments,export,test]"
+	build/oldest/bin/python -m pytest -n 2 tests
+
+test-newest:
+	test -x build/newest/bin/python || $(PYTHON) -m venv build/newest
+	build/newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager ".[experiments,export,test]"
+	build/newest/bin/python -m pytest -n 2 tests
+
+# What a release consists of: the source, tried in a clean environment, and wheels for the Pythons in pyproject.toml (needs Docker on Linux).
+sdist: $(STAMP)
+	rm -rf dist build/clean
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python -m build --sdist --outdir dist
+	$(PYTHON) -m venv build/clean
+	build/clean/bin/python -m pip install --quiet --disable-pip-version-check dist/radiusmargin-*.tar.gz
+	cd build/clean && bin/python -I -c "$$SMOKE"
+
+define SMOKE
+from sklearn.datasets import load_iris
+from radiusmargin import AutoSVM, solvers
+assert solvers.COMPILED
+model = AutoSVM(probability=True).fit(*load_iris(return_X_y=True))
+assert model.dual_gap_ < 1e-4
+print("installed from the source distribution:", model.predict_proba([[5.1, 3.5, 1.4, 0.2]]).round(2))
+endef
+export SMOKE
+
+wheels: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check cibuildwheel
+	$(BIN)/python -m cibuildwheel --output-dir dist
+
 # The solver tests on a core with address and undefined-behaviour sanitizers, in an installation of its own: the editable
 # one steps aside. Leaks are not looked for: the interpreter has its own.
 SANITIZED := build/sanitize

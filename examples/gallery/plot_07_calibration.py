@@ -15,9 +15,9 @@ from radiusmargin import AutoSVM
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(5000, 4))
-truth = 1 / (1 + np.exp(-2 * (np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2])))  # of which the labels are drawn
+truth = 1 / (1 + np.exp(-1.5 * ((X**2).sum(axis=1) - 4)))  # labels are drawn with these probabilities
 y = (rng.random(len(X)) < truth).astype(int)
-train = np.arange(len(y)) < 600
+train = np.arange(len(y)) < 400
 
 model = AutoSVM(probability=True, random_state=0).fit(X[train], y[train])
 probability = model.predict_proba(X[~train])[:, 1]
