@@ -1,28 +1,25 @@
 """Pages that are made before the others are read: one for every public package, of the names in its ``__all__``."""
 
 import inspect
+import pkgutil
 from importlib import import_module
 from pathlib import Path
 
-PACKAGES = (
-    "radiusmargin",
-    "radiusmargin.datasets",
-    "radiusmargin.export",
-    "radiusmargin.features",
-    "radiusmargin.geometry",
-    "radiusmargin.models",
-    "radiusmargin.pairs",
-    "radiusmargin.plots",
-    "radiusmargin.problems",
-    "radiusmargin.selection",
-    "radiusmargin.solvers",
-)
+import radiusmargin
+
+INSIDE = ("commands", "experiments", "report")  # what the command line is made of
 # What a page says that is read both in the repository and here, and what it must say here.
 PLACES = {
     "../benchmarks/RESULTS.md": "benchmarks.md",
     "../CONTRIBUTING.md": "contributing.md",
     "../CHANGELOG.md": "changelog.md",
 }
+
+
+def packages():
+    """The package, and those in it that others may import from."""
+    found = pkgutil.iter_modules(radiusmargin.__path__, "radiusmargin.")
+    return ["radiusmargin", *(f.name for f in found if f.ispkg and f.name.rpartition(".")[2] not in INSIDE)]
 
 
 def kinds(names, module):
@@ -52,7 +49,7 @@ def page(package, shown):
 
 def write(app, config):
     folder, shown = Path(app.srcdir) / "api", {}
-    for package in PACKAGES:
+    for package in packages():
         path, text = folder / f"{package}.rst", page(package, shown)
         if not path.exists() or path.read_text(encoding="utf-8") != text:  # what is as it was need not be read again
             path.write_text(text, encoding="utf-8")
