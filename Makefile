@@ -47,12 +47,12 @@ docs-links: $(DOCS_STAMP)
 test-oldest:
 	test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
 	$(PYTHON) .ci/oldest.py > build/oldest/constraints.txt
-	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint build/oldest/constraints.txt ".[experiments,export,test]"
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-dir=build/oldest/cmake --constraint build/oldest/constraints.txt ".[experiments,export,test]"
 	build/oldest/bin/python -m pytest -n 2 tests
 
 test-newest:
 	test -x build/newest/bin/python || $(PYTHON) -m venv build/newest
-	build/newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager ".[experiments,export,test]"
+	build/newest/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-dir=build/newest/cmake --upgrade --upgrade-strategy eager ".[experiments,export,test]"
 	build/newest/bin/python -m pytest -n 2 tests
 
 # What a release consists of: the source, tried in a clean environment, and wheels for the Pythons in pyproject.toml (needs Docker on Linux).

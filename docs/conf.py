@@ -41,6 +41,8 @@ autodoc_typehints = "none"  # numpydoc's tables have them
 numpydoc_show_class_members = False  # the template lists them
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
+numpydoc_validation_checks = {"GL08", "PR02", "SS01"}  # a docstring, of parameters that exist, with a first line
+numpydoc_validation_exclude = {r"\.(fit|predict|transform|score|plot|from_\w+)$"}  # what scikit-learn users know
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
