@@ -35,9 +35,11 @@ $(DOCS_STAMP): $(STAMP) pyproject.toml
 
 docs: $(DOCS_STAMP)
 	$(SPHINX) -b html docs docs/_build/html
+	$(BIN)/python .ci/links.py docs/_build/html
 
 docs-quick: $(DOCS_STAMP)
 	$(SPHINX) -b html -D plot_gallery=0 -d docs/_build/quick-doctrees docs docs/_build/quick
+	$(BIN)/python .ci/links.py docs/_build/quick
 
 # Links to other sites; needs a network.
 docs-links: $(DOCS_STAMP)

@@ -42,7 +42,10 @@ numpydoc_show_class_members = False  # the template lists them
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 numpydoc_validation_checks = {"GL08", "PR02", "SS01"}  # a docstring, of parameters that exist, with a first line
-numpydoc_validation_exclude = {r"\.(fit|predict|transform|score|plot|from_\w+)$", r"\.(IDENTITY|RECIPES)$"}  # as in scikit-learn; constants
+numpydoc_validation_exclude = {
+    r"\.(fit|predict|transform|score|plot|from_\w+)$",
+    r"\.(IDENTITY|RECIPES)$",
+}  # as in scikit-learn; constants
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -55,7 +58,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "remove_config_comments": True,
-    "min_reported_time": 1,
+    "write_computation_times": False,
     "abort_on_example_error": True,
     "reset_modules": ("matplotlib",),
     "backreferences_dir": "api/examples",
