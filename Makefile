@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) $(shell find src/radiusmargin -name __init__.py)
 
-.PHONY: demo test lint bench sanitize clean
+.PHONY: demo test lint docs docs-quick docs-links test-oldest test-newest sdist wheels bench sanitize clean
 
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -25,6 +25,60 @@ test: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# The site, in docs/_build/html: warnings are errors, and nothing is fetched. `docs-quick` does not run the gallery.
+DOCS_STAMP := $(VENV)/.docs
+SPHINX := $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet
+$(DOCS_STAMP): $(STAMP) pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
+
+docs: $(DOCS_STAMP)
+	$(SPHINX) -b html docs docs/_build/html
+	$(BIN)/python .ci/links.py docs/_build/html
+
+docs-quick: $(DOCS_STAMP)
+	$(SPHINX) -b html -D plot_gallery=0 -d docs/_build/quick-doctrees docs docs/_build/quick
+	$(BIN)/python .ci/links.py docs/_build/quick
+
+# Links to other sites; needs a network.
+docs-links: $(DOCS_STAMP)
+	$(SPHINX) -b linkcheck -D plot_gallery=0 -d docs/_build/quick-doctrees docs docs/_build/links
+
+# The suite with the oldest versions that pyproject.toml allows, and with the newest that the index has; environments of their own.
+test-oldest:
+	test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
+	$(PYTHON) .ci/oldest.py > build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-dir=build/oldest/cmake --constraint build/oldest/constraints.txt ".[experiments,export,test]"
+	build/oldest/bin/python -m pytest -n 2 tests
+
+test-newest:
+	test -x build/newest/bin/python || $(PYTHON) -m venv build/newest
+	build/newest/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-dir=build/newest/cmake --upgrade --upgrade-strategy eager ".[experiments,export,test]"
+	build/newest/bin/python -m pytest -n 2 tests
+
+# What a release consists of: the source, tried in a clean environment, and wheels for the Pythons in pyproject.toml (needs Docker on Linux).
+sdist: $(STAMP)
+	rm -rf dist build/clean
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python -m build --sdist --outdir dist
+	$(PYTHON) -m venv build/clean
+	build/clean/bin/python -m pip install --quiet --disable-pip-version-check dist/radiusmargin-*.tar.gz
+	cd build/clean && bin/python -I -c "$$SMOKE"
+
+define SMOKE
+from sklearn.datasets import load_iris
+from radiusmargin import AutoSVM, solvers
+assert solvers.COMPILED
+model = AutoSVM(probability=True).fit(*load_iris(return_X_y=True))
+assert model.dual_gap_ < 1e-4
+print("installed from the source distribution:", model.predict_proba([[5.1, 3.5, 1.4, 0.2]]).round(2))
+endef
+export SMOKE
+
+wheels: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check cibuildwheel
+	$(BIN)/python -m cibuildwheel --output-dir dist
 
 # The solver tests on a core with address and undefined-behaviour sanitizers, in an installation of its own: the editable
 # one steps aside. Leaks are not looked for: the interpreter has its own.
@@ -45,4 +99,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/averaging.py --kernel rbf
 
 clean:
-	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis docs/_build docs/_generated docs/gallery docs/api/generated docs/api/examples docs/api/*.rst

@@ -51,7 +51,7 @@ def make_twonorm(n_samples=500, n_features=20, *, random_state=None):
     r"""Breiman's twonorm: two spherical Gaussians, linearly separated as well as can be.
 
     Class +1 is :math:`N(a\mathbf 1, I)` and class -1 :math:`N(-a\mathbf 1, I)` with
-    :math:`a = 2/\sqrt d` [1]_, so that the Bayes rule is the sign of :math:`\sum_j x_j` and its error
+    :math:`a = 2/\sqrt d` (Breiman 1996), so that the Bayes rule is the sign of :math:`\sum_j x_j` and its error
     :math:`\Phi(-2) = 2.28\,\%` for every d. Class sizes differ by at most one.
 
     Parameters

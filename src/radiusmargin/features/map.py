@@ -76,7 +76,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Attributes
     ----------
-    eigenvalues_ : ndarray of shape (n_components_,)
+    eigenvalues_ : ndarray of shape (n_components,)
         Of the centred kernel matrix, descending: the (weighted) scatter of each feature.
     n_components_ : int
     explained_ : float
@@ -88,7 +88,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     engine_ : str
         The engine that was used.
     gamma_ : float
-    landmarks_ : ndarray of shape (n_landmarks_,)
+    landmarks_ : ndarray of shape (n_landmarks,)
         Indices of the training rows that the map keeps.
 
     Notes
@@ -150,7 +150,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.fit_features(X, check_weights(sample_weight, X.shape[0]))
 
     def transform(self, X):
-        """Features of rows, seen or not: an array of shape (n_rows, n_components_)."""
+        """Features of rows, seen or not: an array of shape (n_rows, n_components)."""
         check_is_fitted(self)
         return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 

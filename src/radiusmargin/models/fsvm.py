@@ -38,7 +38,7 @@ NEARLY_WHITE = 0.9  # exponents from which all components of a kernel are too ma
 class FSVM(MetricTransformerMixin, MarginClassifier):
     """Support vector machine that learns a feature transformation together with its separator.
 
-    Minimises, over separators w, b and metrics M,
+    Minimises, over separators w, b and metrics M, ::
 
         1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b))    subject to    tr(MT) <= n
 

@@ -17,7 +17,38 @@ def with_default(function, **changed):
 class AutoSVM(FSVMCV):
     """`FSVMCV` with ``kernel="auto"``: linear, Gaussian and Laplacian SVMs, searched together and averaged.
 
-    No scaling and no grid are needed. See `FSVMCV` for all parameters and attributes.
+    No scaling and no grid are needed. These are the parameters that are asked for most; `FSVMCV` has all of them, and all
+    attributes.
+
+    Parameters
+    ----------
+    kernel : str or list of str, default="auto"
+        The kinds that are searched: "auto" is linear, rbf, laplacian and laplacian-ranks.
+    probability : bool, default=False
+        Whether to offer `predict_proba`, from the scores of the rows that were held out: no further fits are needed.
+    scoring : str, callable or None, default=None
+        What members are chosen by; None is accuracy.
+    class_weight : dict, "balanced" or None, default=None
+    combine : {"average", "best"}, default="average"
+        Average the near-best members of the near-best kinds, or take the best one.
+    cv : int, splitter or iterable, default=5
+    n_jobs : int or None, default=None
+        Threads over the problems of a fold.
+    random_state : int, RandomState or None, default=None
+        Shuffles the folds.
+
+    Attributes
+    ----------
+    members_ : list of dict
+        What was averaged, each with its "weight".
+    best_params_, best_score_, cv_results_
+        Of the search, in the form of `GridSearchCV`.
+    dual_gap_ : float
+        Proven relative distance of the members from their optima, summed.
+
+    See Also
+    --------
+    FSVMCV : The same search with one kind of kernel, linear by default.
 
     Examples
     --------

@@ -57,6 +57,8 @@ def fsvm_path(
     Cs : array-like
     whitening, scatter, multi_class, fit_intercept, tol, max_iter
         As in `FSVM`.
+    sample_weight : array-like of shape (n_samples,), optional
+        As in `FSVM.fit`.
     n_jobs : int, default=1
         Threads over the problems.
 

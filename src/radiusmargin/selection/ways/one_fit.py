@@ -24,7 +24,7 @@ UNDETERMINED = 1e100  # stands for an infinite decision value, of which sums can
 def span_loo(X, y, coef, intercept, alpha, c, regularizer=None, fit_intercept=True):
     """Leave-one-out decision values ``y_i f_{-i}(x_i)`` of a hinge solution, approximately and without refitting.
 
-    The span rule [1]_: leaving row p out lowers its margin by ``alpha_p S_p^2``, with S_p the distance of x_p to the
+    The span rule (Vapnik and Chapelle 2000): leaving row p out lowers its margin by ``alpha_p S_p^2``, with S_p the distance of x_p to the
     span of the other rows that sit exactly on the margin. Exact as long as no other row leaves or joins the margin.
 
     Parameters
@@ -75,7 +75,7 @@ def _squared_spans(Z, free, fit_intercept):
 
 
 def radius_margin_bound(radius, objective_terms, C):
-    """(R^2 + 1/C) (w'Bw + 2 C sum slack): the radius-margin bound for the hinge loss, as modified in [2]_.
+    """(R^2 + 1/C) (w'Bw + 2 C sum slack): the radius-margin bound for the hinge loss, as modified by Chung et al. (2003).
 
     `radius` is that of the data in the metric of the problem; `objective_terms` the pair (w'Bw, C sum slack).
     """
