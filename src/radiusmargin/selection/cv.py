@@ -109,6 +109,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         with a kernel, where the choice is, and for a sparse matrix of 1,000 columns or more.
     verbose : int, default=0
         1 shows progress on standard error.
+    cache_size : float, default=500
+        Megabytes of kernel values that are kept while members are fitted, as in `SVC`.
     subsample : int, default=100_000
         Random rows that members are scored on where X comes in chunks; what was chosen, the best or an average of at most the
         five best, is then fitted to all rows.
@@ -155,6 +157,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
         scoring=None, one_standard_error=False, refit=True, probability=False, n_jobs=None, fit_intercept=True, class_weight=None,
         tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0, subsample=100_000,
+        cache_size=500.0,
     ):  # fmt: skip
         self.Cs = Cs
         self.whitening = whitening
@@ -183,6 +186,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
         self.subsample = subsample
 
     # -- fitting ------------------------------------------------------------------------------------------------------
