@@ -82,6 +82,7 @@ class CoordinateDescent {
     static constexpr double kRest = 1e-13;                      // violation that is rounding
     static constexpr double kFirstCheck = 2, kFirstWarm = 1;    // passes before the first look at the gap
     static constexpr double kCautious = 0.7;                    // of the work that the gap is expected to need
+    static constexpr double kMostUnseen = 20;                   // passes without a look
     static constexpr int kSure = 3;                             // checks after which that expectation is trusted
     static constexpr double kDrift = 30;                        // passes after which w is summed anew
 
@@ -180,7 +181,8 @@ class CoordinateDescent {
         const double gap = certify_here();
         const double rate = gap < gap_ ? std::log(gap_ / gap) / (work_ - checked_) : 0.0;
         needed_ = rate > 0 ? std::log(std::max(gap / options_.tol, 1.0)) / rate : 0.0;
-        check_after(std::clamp(kCautious * needed_, pass_, std::max(0.5 * work_, pass_)));
+        const double most = std::min(0.5 * work_, kMostUnseen * pass_);  // it may fall faster than it did
+        check_after(std::clamp(kCautious * needed_, pass_, std::max(most, pass_)));
         gap_ = gap, checked_ = work_, ++checks_;
         return gap <= options_.tol;
     }
