@@ -12,7 +12,7 @@ from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds, Tas
 EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
 # Relative gaps of fits that are scored. At 1e-3 other members were chosen than exact fits choose.
 EXACT, EXACT_KERNEL = 1e-7, 1e-5
-# Of text a tighter one changes a few held-out rows in thousands, and takes five times as long.
+# Of text for the time: fits to 1e-6 take 2 to 20 times as long. What a tighter one would choose was not compared.
 TEXT = 1e-3
 
 
