@@ -3,7 +3,7 @@
 The text is what every Python machine has: the standard library and the installed packages, cut into pieces and labelled by the
 package they come from. With RADIUSMARGIN_DATA also a9a, w8a and the pixels of MNIST, where these are.
 
-    python benchmarks/text.py [--quick]
+    python benchmarks/text.py [fits] [searches] [others] [--quick]
 """
 
 from __future__ import annotations
@@ -210,25 +210,36 @@ def dense_linear_svc(X, y, C):
     return np.inf, np.nan
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one small corpus, and nothing is written")
-    quick = parser.parse_args().quick
-    sets = list(corpora(quick))
-    parts = [
-        "## Text and many features\n\n`python benchmarks/text.py`. " + provenance() + " CPU seconds, least of three.",
+PARTS = {
+    "fits": (
         "Half of the rows are for training, the others for the accuracy. A ratio above 1: we are faster. `LinearSVC(hinge)` runs "
         "with the loosest tolerance that leaves it within 1e-3 of the optimum of its own problem, in which the intercept is "
         "penalised: somebody who knew it in advance. Ours is certified to 1e-3, so that its suboptimality is less.",
-        single_fits(sets),
-        "Choosing C. Ten Cs on five folds in one call against the slowest of the ten single fits (the goal is 10 of them), "
-        "and whole searches; that of `FSVMCV` is over two scalings of the columns as well.",
-        searches(sets[:2] if quick else sets[:4]),
-        "Memory. " + a_million_columns(),
-        "Not text: sparse with few columns, and dense with several hundred.\n\n" + real_fits(),
-    ]
-    if not quick:
-        write_section("text", "\n\n".join(parts))
+        lambda quick: single_fits(corpora(quick)),
+    ),
+    "searches": (
+        "Choosing C. Ten Cs on five folds in one call against the slowest of the ten single fits (the goal is 10 of them), and "
+        "whole searches; that of `FSVMCV` is over two scalings of the columns as well, and refits to 1e-6.",
+        lambda quick: searches(list(corpora(quick))[:3]),
+    ),
+    "others": (
+        "Not text: sparse with few columns, and dense with several hundred.",
+        lambda quick: real_fits() + "\n\nA million columns: " + a_million_columns(),
+    ),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", default=[*PARTS], help="fits, searches, others; default: all of them")
+    parser.add_argument("--quick", action="store_true", help="one small corpus, and nothing is written")
+    args = parser.parse_args()
+    for name in args.parts:
+        title, text = f"## Text and many features: {name}", PARTS[name][0]
+        found = PARTS[name][1](args.quick)
+        if not args.quick:
+            command = f"`python benchmarks/text.py {name}`. {provenance()} CPU seconds, least of three."
+            write_section(f"text-{name}", "\n\n".join([title, command, text, found]))
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ inline bool visit(const Abilities& rows, Index d) { return rows.sparse ? visit_s
 constexpr Index kMostCoefficients = 8192;
 inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
 // Passes over the rows that are worth it, where Newton's method or inner products can take over. A Newton step in dense rows
-// costs about d/50 passes, one in sparse rows what its factor takes.
+// is taken to cost d/50 passes, one in sparse rows what its factor takes: neither was tuned.
 inline double most_passes(const Abilities& rows, Index n, Index d, double stored) {
     if (only_visits(n, d)) return HUGE_VAL;
     if (!rows.sparse) return std::max(8.0, double(d) / 25);

@@ -55,9 +55,8 @@ class CoordinateDescent {
         double weight = 0, squares = 0;
         for (Index i = 0; i < n_; ++i) {
             squares += squares_[i] = A_.square_row(i, inverse());
-            pass_ += double(A_.stored(i)), weight += problem.c[i];
+            pass_ += cost(i), weight += problem.c[i];
         }
-        pass_ = std::max(pass_, 1.0);
         if (problem.intercept()) rho_ = strategy::intercept_penalty(squares / double(n_), weight);
         std::iota(order_.begin(), order_.end(), Index{0});
     }
@@ -69,20 +68,12 @@ class CoordinateDescent {
             if (options_.poll) options_.poll();
             const double violation = epoch();
             b_ += rho_ * sum_;
-            if (violation <= slack_) {
-                const bool at_rest = violation <= kRest && active_ == n_;
-                slack_ *= kTighter, free_all();
-                if (!at_rest && work_ < next_check_) continue;
-                if (finished() || at_rest) break;
-            } else if (work_ < next_check_) {
-                continue;
-            } else if (finished()) {
-                break;
-            }
-            const bool hopeless = checks_ >= kSure && work_ + needed_ > passes * pass_;
-            if (hopeless || work_ > std::min<double>(passes, options_.max_iter) * pass_) break;
+            const bool at_rest = violation <= kRest && active_ == n_;
+            if (violation <= slack_) slack_ *= kTighter, free_all();
+            if (!at_rest && work_ < next_check_) continue;
+            if (finished() || at_rest || too_slow(passes)) break;
         }
-        best.n_iter += static_cast<int>(std::ceil(work_ / pass_));
+        best.n_iter += std::min(options_.max_iter, static_cast<int>(std::ceil(work_ / pass_)));
         offer(best);
     }
 
@@ -91,9 +82,11 @@ class CoordinateDescent {
     static constexpr double kRest = 1e-13;                      // violation that is rounding
     static constexpr double kFirstCheck = 2, kFirstWarm = 1;    // passes before the first look at the gap
     static constexpr double kCautious = 0.7;                    // of the work that the gap is expected to need
+    static constexpr double kMostUnseen = 20;                   // passes without a look
     static constexpr int kSure = 3;                             // checks after which that expectation is trusted
     static constexpr double kDrift = 30;                        // passes after which w is summed anew
 
+    double cost(Index i) const { return 1.0 + double(A_.stored(i)); }  // of a visit
     const double* inverse() const { return inverse_.empty() ? nullptr : inverse_.data(); }
 
     void begin_at(const Solution& start) {
@@ -113,7 +106,7 @@ class CoordinateDescent {
         }
         if (!start.theta.empty() && problem_.intercept())
             b_ = start.theta[d_] - dot(d_, A_.mean(), start.theta.data());
-        next_check_ = (start.alpha.empty() ? kFirstCheck : kFirstWarm) * pass_;
+        check_after((start.alpha.empty() ? kFirstCheck : kFirstWarm) * pass_);
     }
     void sum_anew() {
         std::fill(w_.begin(), w_.end(), 0.0);
@@ -143,7 +136,7 @@ class CoordinateDescent {
             if (s + 1 < active_) A_.fetch_row(order_[s + 1]);
             const double score = A_.dot_row(i, w_.data()), bound = problem_.c[i];
             const double slope = problem_.y[i] * (score + b_ + rho_ * sum_) - 1.0;
-            work_ += double(A_.stored(i));
+            work_ += cost(i);
             const bool low = alpha_[i] <= 0.0, high = alpha_[i] >= bound;
             if ((low && slope > most_) || (high && slope < least_)) {
                 std::swap(order_[s--], order_[--active_]);
@@ -188,9 +181,15 @@ class CoordinateDescent {
         const double gap = certify_here();
         const double rate = gap < gap_ ? std::log(gap_ / gap) / (work_ - checked_) : 0.0;
         needed_ = rate > 0 ? std::log(std::max(gap / options_.tol, 1.0)) / rate : 0.0;
-        next_check_ = work_ + std::clamp(kCautious * needed_, pass_, std::max(0.5 * work_, pass_));
+        const double most = std::min(0.5 * work_, kMostUnseen * pass_);  // it may fall faster than it did
+        check_after(std::clamp(kCautious * needed_, pass_, std::max(most, pass_)));
         gap_ = gap, checked_ = work_, ++checks_;
         return gap <= options_.tol;
+    }
+    void check_after(double work) { next_check_ = std::min(work_ + work, options_.max_iter * pass_); }
+    bool too_slow(double passes) const {
+        if (work_ >= std::min<double>(passes, options_.max_iter) * pass_) return true;
+        return checks_ >= kSure && work_ + needed_ > passes * pass_;
     }
     double certify_here() {
         restore_balance();
