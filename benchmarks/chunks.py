@@ -68,7 +68,7 @@ def on_cluster(rows, workers, model):
     from distributed import Client, LocalCluster
 
     X, y = collection(rows)
-    cluster = LocalCluster(workers, threads_per_worker=1, processes=True, dashboard_address=None)
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, Client(cluster) as client:
         fitted(model).fit(*collection(2 * workers * 1000))  # imports
         idle = max(client.run(peak).values())

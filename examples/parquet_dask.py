@@ -32,7 +32,7 @@ def fit(folder, label, **parameters):
 
 
 def main(folder, label, address=None):
-    cluster = address or LocalCluster(threads_per_worker=1, dashboard_address=None)
+    cluster = address or LocalCluster(threads_per_worker=1, dashboard_address=":0")
     with Client(cluster):
         model, _ = fit(folder, label)
     joblib.dump(model, Path(folder).with_suffix(".joblib"))

@@ -39,7 +39,7 @@ def collection():
 def test_a_killed_worker_changes_nothing():
     X, y = collection()
     here = FSVM(C=0.1).fit(X, y)
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, distributed.Client(cluster) as client:
         there = FSVM(C=0.1).fit(X, y)
         assert (there.coef_ == here.coef_).all()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from labelled_points import labelled_points
 from scipy import sparse
 
 from radiusmargin import FSVM, FSVMCV, RMM, SVM, SigmaSVM
@@ -36,8 +37,8 @@ def assert_same(found, model, tol=SAME):
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("classes", [("no", "yes"), (3, 5, 9)])
-def test_a_dask_array_gives_the_model_of_its_rows(points, name, classes):
-    X, y, weight = points(classes=classes)
+def test_a_dask_array_gives_the_model_of_its_rows(name, classes):
+    X, y, weight = labelled_points(classes=classes)
     model = MODELS[name].set_params(tol=1e-10)
     inside = model.fit(X, y, weight)
     expected = pickle.loads(pickle.dumps(inside))
@@ -59,10 +60,8 @@ def test_a_dask_array_gives_the_model_of_its_rows(points, name, classes):
 )  # fmt: skip
 @settings(max_examples=25, deadline=None)
 def test_any_chunks_of_any_type(sizes, dtype, classes, weighted):
-    from conftest import classes_of_points
-
     sizes = [*sizes, 200]  # enough rows of every class
-    X, y, weight = classes_of_points(sum(sizes), 3, classes)
+    X, y, weight = labelled_points(sum(sizes), 3, classes)
     X = (4 * X).astype(dtype)
     weight = weight if weighted else None
     expected = FSVM(C=0.1, tol=1e-11).fit(X, y, weight)
@@ -76,10 +75,10 @@ def test_any_chunks_of_any_type(sizes, dtype, classes, weighted):
     assert_same(FSVM(C=0.1, tol=1e-11).fit(read), expected, {"rtol": 1e-4, "atol": 1e-5})
 
 
-def test_data_frames_with_partitions_of_unknown_size(points):
+def test_data_frames_with_partitions_of_unknown_size():
     import pandas as pd
 
-    X, y, weight = points()
+    X, y, weight = labelled_points()
     frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y, weight=weight)
     frame["b"] = frame["b"].astype("float32")
     lazy = dd.from_pandas(frame, npartitions=5)
@@ -98,8 +97,8 @@ def test_data_frames_with_partitions_of_unknown_size(points):
     np.testing.assert_allclose(distances, expected.transform(inside[columns]), **SAME)
 
 
-def test_unknown_sizes_of_arrays(points):
-    X, y, _ = points()
+def test_unknown_sizes_of_arrays():
+    X, y, _ = labelled_points()
     keep = X[:, 0] > np.median(X[:, 0])
     lazy, labels, mask = (da.from_array(values, chunks=400) for values in (X, y, keep))
     found = SVM(tol=1e-9).fit(lazy[mask], labels[mask])
@@ -108,15 +107,15 @@ def test_unknown_sizes_of_arrays(points):
     np.testing.assert_allclose(scores.compute(), found.decision_function(X[keep]))
 
 
-def test_sparse_chunks(points):
-    X, y, _ = points()
+def test_sparse_chunks():
+    X, y, _ = labelled_points()
     X = np.where(np.abs(X - X.mean(axis=0)) < 1, 0.0, X)
     parts = [(sparse.csr_matrix(X[i : i + 400]), y[i : i + 400]) for i in range(0, len(y), 400)]
     assert_same(FSVM(tol=1e-9).fit(lambda: iter(parts)), FSVM(tol=1e-9).fit(X, y))
 
 
-def test_a_memory_map(points, tmp_path, monkeypatch):
-    X, y, weight = points()
+def test_a_memory_map(tmp_path, monkeypatch):
+    X, y, weight = labelled_points()
     path = tmp_path / "rows.npy"
     np.save(path, X.astype(np.float32))
     mapped = np.load(path, mmap_mode="r")
@@ -131,8 +130,8 @@ def test_a_memory_map(points, tmp_path, monkeypatch):
     assert not hasattr(whole, "n_passes_")
 
 
-def test_arrays_on_disk(points, tmp_path):
-    X, y, _ = points()
+def test_arrays_on_disk(tmp_path):
+    X, y, _ = labelled_points()
     expected = SVM(tol=1e-9).fit(X, y)
     for array in _on_disk(X, tmp_path):
         found = SVM(tol=1e-9).fit(array, y)
@@ -149,8 +148,8 @@ def _on_disk(X, folder):
         yield file.create_dataset("rows", data=X, chunks=(100, 2))
 
 
-def test_methods_of_rows_are_lazy(points):
-    X, y, _ = points(classes=(0, 1, 2))
+def test_methods_of_rows_are_lazy():
+    X, y, _ = labelled_points(classes=(0, 1, 2))
     model, lazy = FSVM().fit(X, y), da.from_array(X, chunks=(400, 2))
     for method in (model.predict, model.decision_function, model.transform):
         found = method(lazy)
@@ -163,9 +162,9 @@ def test_methods_of_rows_are_lazy(points):
 
 
 @pytest.mark.parametrize("scatter", ["total", "within"])
-def test_features_that_say_nothing_new(points, scatter):
+def test_features_that_say_nothing_new(scatter):
     """Constant and collinear features: solved in the range of the scatter, as in memory."""
-    X, y, weight = points()
+    X, y, weight = labelled_points()
     X = np.column_stack([X, np.full(len(y), 0.1), X[:, 0] - 2 * X[:, 1]])
     model = FSVM(tol=1e-9, scatter=scatter)
     expected = model.fit(X, y, weight).decision_function(X), model.objective_
@@ -174,9 +173,9 @@ def test_features_that_say_nothing_new(points, scatter):
     assert model.objective_ == pytest.approx(expected[1], rel=1e-6)
 
 
-def test_thin_directions_are_not_lost(points):
+def test_thin_directions_are_not_lost():
     """A direction that the scatter has lost to rounding is there, and is what tells the classes apart."""
-    X, _, _ = points()
+    X, _, _ = labelled_points()
     rng = np.random.default_rng(0)
     thin = rng.standard_normal(len(X))
     y = thin > 0
@@ -185,8 +184,8 @@ def test_thin_directions_are_not_lost(points):
     assert model.score(X, y) > 0.95
 
 
-def test_history_and_progress(points, capsys):
-    X, y, _ = points()
+def test_history_and_progress(capsys):
+    X, y, _ = labelled_points()
     model = FSVM(verbose=1).fit(da.from_array(X, chunks=400), da.from_array(y, chunks=400))
     assert model.n_passes_ == 1 + len(model.history_)
     assert model.history_[-1]["gap"] <= model.tol
@@ -197,8 +196,8 @@ def test_history_and_progress(points, capsys):
 
 
 @pytest.mark.parametrize("combine", ["average", "best"])
-def test_a_search_chooses_on_a_subsample_and_fits_all_rows(points, combine):
-    X, y, weight = points(3000, classes=(0, 1, 2))
+def test_a_search_chooses_on_a_subsample_and_fits_all_rows(combine):
+    X, y, weight = labelled_points(3000, classes=(0, 1, 2))
     source = ArraySource(X, y, weight, rows=500)
     search = FSVMCV(combine=combine, whitening=[0.0, 1.0], Cs=[0.01, 1.0], subsample=800).fit(source)
     assert search.cv_results_["params"]
@@ -243,14 +242,14 @@ def test_rare_classes_are_in_the_subsample():
         (FSVMCV(eta=[0.0, 1.0]), "only with eta=0"),
     ],
 )
-def test_models_that_need_their_rows_say_so(points, model, message):
-    X, y, _ = points(100)
+def test_models_that_need_their_rows_say_so(model, message):
+    X, y, _ = labelled_points(100)
     with pytest.raises(ValueError, match=message):
         model.fit(da.from_array(X, chunks=50), y)
 
 
-def test_labels_that_do_not_go_with_the_rows(points):
-    X, y, _ = points()
+def test_labels_that_do_not_go_with_the_rows():
+    X, y, _ = labelled_points()
     lazy = da.from_array(X, chunks=400)
     unknown = lazy[da.from_array(X[:, 0] > 0, chunks=400)]
     for rows, labels, message in (
@@ -265,14 +264,14 @@ def test_labels_that_do_not_go_with_the_rows(points):
             SVM().fit(rows, labels)
 
 
-def test_numbers_that_are_no_classes(points):
-    X, _, _ = points()
+def test_numbers_that_are_no_classes():
+    X, _, _ = labelled_points()
     with pytest.raises(ValueError, match="y must hold class labels, got continuous"):
         SVM().fit(da.from_array(X, chunks=400), X[:, 0])
 
 
-def test_one_class(points):
-    X, y, _ = points()
+def test_one_class():
+    X, y, _ = labelled_points()
     with pytest.raises(ValueError, match="at least 2 classes"):
         SVM().fit(da.from_array(X, chunks=400), np.zeros(len(y)))
 
