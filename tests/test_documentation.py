@@ -1,7 +1,7 @@
 """What README and the pages of docs/ say runs: blocks of Python are executed, lines of shell are calls that exist.
 
 Blocks of a page share their names and are run in order, in an empty folder. They may use what every reader has: rows `X`, labels `y` of
-two classes (-1 and +1), new rows `X_new`, and a symmetric positive definite `B`. Not run are blocks after ``<!-- not run: why -->``,
+two classes (-1 and +1), new rows `X_new`, a symmetric positive definite `B`, and `texts` with `labels` and `new_texts`. Not run are blocks after ``<!-- not run: why -->``,
 and those with a place to fill in: ``...``.
 """
 
@@ -45,7 +45,9 @@ def calls(path):
 def everybodys():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:200, :8], 2 * y[:200] - 1
-    return {"X": X, "y": y, "X_new": X[:3], "B": np.eye(X.shape[1])}
+    texts, labels = ["the cat sat", "a cat ran", "the cat ran", "stocks fell", "shares fell", "stocks rose"] * 5, list("aaabbb") * 5
+    arrays = {"X": X, "y": y, "X_new": X[:3], "B": np.eye(X.shape[1])}
+    return arrays | {"texts": texts, "labels": labels, "new_texts": texts[:2]}
 
 
 def api_pages():
