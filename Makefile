@@ -95,8 +95,8 @@ sanitize: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[bench]" || true
 	for script in hinge fsvm selection kernels kernel_search competitors accuracy; do $(BIN)/python benchmarks/$$script.py || exit 1; done
-	$(BIN)/python benchmarks/accuracy.py --classes all
-	$(BIN)/python benchmarks/accuracy.py --kernel rbf
+	$(BIN)/python benchmarks/averaging.py --classes all
+	$(BIN)/python benchmarks/averaging.py --kernel rbf
 
 clean:
 	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis docs/_build docs/_generated docs/gallery docs/api/generated docs/api/examples docs/api/*.rst

@@ -12,19 +12,23 @@ from __future__ import annotations
 
 import argparse
 import pickle
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import accuracy
+import common
 import numpy as np
+from scipy.stats import rankdata, wilcoxon
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import QuantileTransformer
 
 from radiusmargin import FSVM, FSVMCV
-from radiusmargin.features.units import Units
+from radiusmargin.features.units import Standard
+from radiusmargin.models.multiclass import Reduction
 from radiusmargin.selection.data import SearchData
 from radiusmargin.selection.evaluation import evaluate
-from radiusmargin.selection.kinds import Kind, kinds_of
+from radiusmargin.selection.kinds import kinds_of
 from radiusmargin.selection.progress import Progress
 from radiusmargin.selection.scores import Scores
 from radiusmargin.selection.ways import Fitting
@@ -55,7 +59,7 @@ def measure(parts, transform=None):
     for name in kernels:
         search = FSVMCV(kernel=name, Cs=CS["linear" if name == "linear" else "kernel"], degree=2, coef0=1.0)
         training = search._check_training(X, y, None)
-        units = Units.of(training.X, training.weight)
+        units = Standard.of(training.X, training.weight)
         training = replace(training, X=units.rows(training.X))
         splits = list(
             RepeatedStratifiedKFold(n_splits=min(FOLDS, np.bincount(y).min()), n_repeats=REPEATS, random_state=0).split(
@@ -65,9 +69,9 @@ def measure(parts, transform=None):
         data = SearchData(training, splits, search.classes_)
         recorder = Recorder(splits, training.labels.shape)
         scores = Scores(len(splits), Progress(search), recorder)
-        (kind,) = kinds_of(search, training.X)
+        (kind,) = kinds_of(search, training)
         if name != "linear":
-            kind = Kind(kind.features, kind.powers, tuple(m / X.shape[1] for m in MULTIPLES[name]))
+            kind = replace(kind, gammas=tuple(m / X.shape[1] for m in MULTIPLES[name]))
         evaluate(search, [kind], data, Fitting(), scores)
         for member, folds in scores.table.items():
             model = FSVM(member.C, whitening=member.whitening, kernel=name, degree=2, coef0=1.0, tol=1e-5)
@@ -106,6 +110,135 @@ def run(args):
             print(path.name, len(found), flush=True)
 
 
+# -- Rules ------------------------------------------------------------------------------------------------------------
+
+KINDS = ("linear", "rbf", "laplacian", "laplacian of quantiles")
+COARSE = {"rbf": (0.03, 0.1, 0.3, 1, 3), "laplacian": (0.1, 0.3, 1, 3), "poly": (1.0,)}
+TENFOLD = CS["kernel"][2:11:2]  # 0.1 to 1,000
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which members are searched, and which of them are averaged."""
+
+    kinds: tuple[str, ...] = KINDS
+    powers: tuple[float, ...] = (0.0, 0.5)
+    multiples: dict = field(default_factory=lambda: COARSE)
+    Cs: np.ndarray = field(default_factory=lambda: TENFOLD)
+    repeats: int = 1
+    band: float = 1.5
+    kinds_band: float = 1.5
+    flat: bool = False
+    most: int | None = 8  # members of a kernel
+
+    def searches(self, label):
+        kind, power, multiple, C = label
+        if kind not in self.kinds:
+            return False
+        if kind == "linear":
+            return power in self.powers
+        return _among(multiple, self.multiples[kind.split()[0]]) and _among(C, self.Cs)
+
+    def weights(self, found):
+        """{label: weight} of what is averaged."""
+        labels = sorted(
+            (label for label in found if self.searches(label)), key=lambda label: (label[0] != "linear", *label)
+        )
+        folds = np.array([found[label][0][: FOLDS * self.repeats] for label in labels])
+        scores = dict(
+            zip(labels, zip(folds.mean(1), folds.std(1, ddof=1) / np.sqrt(folds.shape[1]), strict=True), strict=True)
+        )
+        if self.flat:
+            near = [_near(scores, self.band)]
+        else:
+            kinds = [{k: v for k, v in scores.items() if k[0] == kind} for kind in self.kinds]
+            leaders = {max(kind, key=lambda label: kind[label][0]): kind for kind in kinds}
+            best = _near({leader: scores[leader] for leader in leaders}, self.kinds_band)
+            near = [self._few(leaders[leader]) for leader in best]
+        return {label: 1 / (len(near) * len(own)) for own in near for label in own}
+
+    def _few(self, kind):
+        near = _near(kind, self.band)
+        return near if near[0][0] == "linear" else sorted(near, key=lambda label: -kind[label][0])[: self.most]
+
+
+def _among(value, values):
+    return np.isclose(value, values, rtol=1e-6).any()
+
+
+def _near(scores, band):
+    """Labels within `band` standard errors of the best; the first best alone where the band is negative."""
+    top = max(scores, key=lambda label: scores[label][0])
+    if band < 0:
+        return [top]
+    mean, error = scores[top]
+    return [label for label, (value, _) in scores.items() if value >= mean - band * error - 1e-12]
+
+
+THREE = KINDS[:3]
+RULES = {
+    "AutoSVM's: four kinds, band 1.5": Rule(),
+    "all members near the best of their kind": Rule(most=None),
+    "the best three of a kernel": Rule(most=3),
+    "band 1": Rule(band=1, kinds_band=1),
+    "band 0.5": Rule(band=0.5, kinds_band=0.5),
+    "band 2": Rule(band=2, kinds_band=2),
+    "one kind, its members averaged": Rule(kinds_band=-1),
+    "one member": Rule(band=-1, kinds_band=-1),
+    "all kinds always": Rule(kinds_band=1e9),
+    "members near the best whatever their kind": Rule(flat=True),
+    "3 repeats": Rule(repeats=3),
+    "3 repeats, band 2": Rule(repeats=3, band=2, kinds_band=2),
+    "linear kind without whitening": Rule(powers=(0.0,)),
+    "linear kind with exponents to 1": Rule(powers=(0.0, 0.25, 0.5, 0.75, 1.0)),
+    "finer C": Rule(Cs=CS["kernel"][:11]),
+    "finer C, more gammas": Rule(Cs=CS["kernel"], multiples=MULTIPLES),
+    "fewer gammas": Rule(multiples={"rbf": (0.03, 0.3, 3), "laplacian": (0.1, 1)}),
+    "linear, rbf, laplacian": Rule(kinds=THREE),
+    "and polynomials": Rule(kinds=(*KINDS, "poly")),
+    "and rbf of quantiles": Rule(kinds=(*KINDS, "rbf of quantiles")),
+    "laplacian of quantiles instead of laplacian": Rule(kinds=("linear", "rbf", "laplacian of quantiles")),
+    "without rbf": Rule(kinds=("linear", "laplacian", "laplacian of quantiles")),
+    "laplacian alone": Rule(kinds=("laplacian",)),
+    "rbf alone": Rule(kinds=("rbf",)),
+    "linear alone": Rule(kinds=("linear",)),
+    "linear alone, exponent 0": Rule(kinds=("linear",), powers=(0.0,)),
+    "linear alone, five exponents": Rule(kinds=("linear",), powers=(0.0, 0.25, 0.5, 0.75, 1.0)),
+}
+
+
+def accuracies(path):
+    found, y, truth = pickle.loads(path.read_bytes())
+    reduction = Reduction(y.max() + 1)
+    values = [sum(w * found[label][2] for label, w in rule.weights(found).items()) for rule in RULES.values()]
+    return [np.mean(reduction.predict(value) == truth) for value in values]
+
+
+def table(args):
+    by_set = defaultdict(list)
+    for path in sorted(Path(args.store).glob(f"*-{args.rows}-*.pkl")):
+        by_set[path.name.rsplit("-", 2)[0]].append(accuracies(path))
+    accuracy_of = np.array([np.mean(halves, axis=0) for halves in by_set.values()])
+    ranks = np.array([rankdata(-np.round(row, 10)) for row in accuracy_of]).mean(axis=0)
+    rows = []
+    for k, name in enumerate(RULES):
+        difference = np.round(accuracy_of[:, k] - accuracy_of[:, 0], 10)
+        record = f"{(difference > 0).sum()}/{(difference == 0).sum()}/{(difference < 0).sum()}" if k else ""
+        p = f"{wilcoxon(difference).pvalue:.2g}" if difference.any() else ""
+        rows.append([name, f"{100 * accuracy_of[:, k].mean():.2f}", f"{ranks[k]:.2f}", record, p])
+    halves = sum(map(len, by_set.values()))
+    text = (
+        f"## What AutoSVM's defaults were chosen by\n\n`python benchmarks/auto_choices.py run --rows {args.rows}`, then `table`: "
+        f"the {len(by_set)} sets for choosing, {halves} halves in all, at most {args.rows} training rows. Every row changes "
+        "one thing in the first. The search was that of an earlier state of the solvers, to the same gaps.\n\n"
+    )
+    text += common.table(
+        ["rule", "mean accuracy", "mean rank", "wins/ties/losses against the first", "Wilcoxon p"], rows
+    )
+    common.write_section("auto-choices", text)
+    print(text)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("action", choices=("run", "table"))
@@ -113,4 +246,4 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=400)
     parser.add_argument("--halves", type=int, default=3)
     args = parser.parse_args()
-    run(args) if args.action == "run" else None
+    run(args) if args.action == "run" else table(args)

@@ -133,10 +133,16 @@ def test_reproduce_a_specification_of_ones_own(tmp_path, monkeypatch, capsys):
     text = 'name = "mine"\ndatasets = ["sklearn/iris"]\nmodels = ["svm", "fsvm"]\n'
     text += "folds = 3\ninner_folds = 3\nbudget = 2\n"
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
-    run = call("reproduce", "mine.toml", "--jobs", "1", "--out", "out", cwd=tmp_path)
+    details = ("--differences", "--against", "F-SVM", "--configurations", "3")
+    run = call("reproduce", "mine.toml", "--jobs", "1", "--out", "out", *details, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
+    assert "Minus F-SVM" in run.stdout
+    assert "at most 3 configurations" in run.stdout
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {f"mine-honest.{suffix}" for suffix in ("md", "tex", "csv", "html")} <= names
+    assert {
+        f"mine-honest-{ending}.{suffix}" for ending in ("differences", "chosen") for suffix in ("md", "csv")
+    } <= names
     monkeypatch.chdir(tmp_path)
     assert (
         main(
@@ -164,6 +170,8 @@ def test_reproduce_says_where_it_looked_for_the_data(tmp_path, monkeypatch, caps
     assert main(["reproduce", "table2", "--quick"]) == 1
     assert "RADIUSMARGIN_DATA is not set" in capsys.readouterr().err
     assert main(["reproduce", "table7"]) == 1
+    assert main(["reproduce", "table2", "--models", "svm,fsvm", "--against", "rmm"]) == 2
+    assert "--against must be one of the models compared, svm, fsvm" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -15,34 +15,26 @@ namespace {
 
 struct Interrupted {};
 
-// Those of positive weight that are labelled: a row labelled 0 takes no part.
-std::vector<Index> participants(const Batch& batch, const double* labels, Index subset) {
-    const bool all = batch.subsets.empty();
-    const Index n = batch.n(), m = all ? n : batch.subsets[subset].size;
-    std::vector<Index> J;
-    J.reserve(m);
-    for (Index j = 0; j < m; ++j) {
-        const Index i = all ? j : static_cast<Index>(batch.subsets[subset].rows[j]);
-        if (i < 0 || i >= n) throw std::invalid_argument("subsets must hold row numbers of the data");
-        if (batch.weights[i] > 0.0 && labels[i] != 0.0) J.push_back(i);
-    }
-    return J;
+// One part for every subset, shared by all threads.
+std::vector<Part> parts_of(const Batch& batch) {
+    std::vector<Part> parts;
+    if (batch.subsets.empty()) parts.emplace_back(batch.labels, batch.weights, nullptr);
+    for (const Subset& subset : batch.subsets) parts.emplace_back(batch.labels, batch.weights, &subset);
+    return parts;
 }
 
 // What one thread works with: its regulariser is kept as long as problems have the same one, since it may be factored.
 class Worker {
   public:
-    Worker(const Batch& batch, const Options& options, const Start& start, const Outputs& out)
-        : batch_(batch), options_(options), start_(start), out_(out) {}
+    Worker(const Batch& batch, const std::vector<Part>& parts, const Options& options, const Start& start, const Outputs& out)
+        : batch_(batch), parts_(parts), options_(options), start_(start), out_(out) {}
 
     void solve(Index p) {
         const std::int64_t* cell = batch_.cells + 3 * p;
         const Index n = batch_.n(), d = batch_.d(), r = cell[2];
         prepare(r);
         Chosen chosen;
-        chosen.labels = batch_.labels + cell[1] * n;
-        chosen.J = participants(batch_, chosen.labels, cell[0]);
-        chosen.y = pick(chosen.labels, chosen.J);
+        parts_[cell[0]].choose(cell[1], chosen.J, chosen.y);
         chosen.intercept = batch_.intercept;
         Solution start;
         const Index D = d + batch_.intercept;
@@ -83,6 +75,7 @@ class Worker {
     }
 
     const Batch& batch_;
+    const std::vector<Part>& parts_;
     const Options& options_;
     const Start& start_;
     const Outputs& out_;
@@ -98,6 +91,7 @@ void solve_batch(const Batch& batch, const Options& options, int n_threads, cons
     std::atomic<bool> stop{false};
     std::exception_ptr failure;
     std::mutex guard;
+    const std::vector<Part> parts = parts_of(batch);
     auto work = [&](bool caller) {
         Options mine = options;
         mine.poll = [&, caller] {
@@ -105,7 +99,7 @@ void solve_batch(const Batch& batch, const Options& options, int n_threads, cons
             if (caller && options.poll) options.poll();
         };
         try {
-            Worker worker(batch, mine, start, out);
+            Worker worker(batch, parts, mine, start, out);
             for (Index p; (p = next++) < batch.size;) worker.solve(p);
         } catch (...) {
             stop = true;

@@ -2,6 +2,7 @@
 #pragma once
 #include <variant>
 
+#include "labels.hpp"
 #include "problem.hpp"
 #include "rows/dense.hpp"
 #include "rows/inner_products.hpp"
@@ -11,23 +12,18 @@ namespace rm {
 
 using Source = std::variant<DenseArray, SparseArray, ProductArray>;
 
-// Row numbers of a training part.
-struct Subset {
-    const std::int64_t* rows;
-    Index size;
-};
-
 // R functions 1/2 w'Bw - q'w + constant; what is null is the identity or zero.
 struct Quadratics {
     const double *matrices, *linear, *constants;
     bool dense;  // matrices, not diagonals
 };
 
-// Problem p takes subset cells[3p] (all rows where there are none), row cells[3p + 1] of the labels and regulariser
+// Problem p takes subset cells[3p] (all rows where there are none), labelling cells[3p + 1] and regulariser
 // cells[3p + 2].
 struct Batch {
     Source source;
-    const double *labels, *weights, *Cs;
+    Labels labels;
+    const double *weights, *Cs;
     Index n_Cs;
     Quadratics regularizers;
     std::vector<Subset> subsets;

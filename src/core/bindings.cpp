@@ -65,11 +65,19 @@ Quadratics quadratics_of(nb::handle form, Arrays& arrays) {
     return out;
 }
 
+Labels labels_of(nb::handle labels, Index n, Arrays& arrays) {
+    if (!nb::hasattr(labels, "sides")) return {arrays.hold<Array>(labels, "labels").data(), nullptr, nullptr, n, 0};
+    return {nullptr, arrays.get<Integers>(labels, "codes").data(), arrays.get<Integers>(labels, "sides").data(), n,
+            nb::cast<Index>(labels.attr("n_classes"))};
+}
+
 Batch batch_of(nb::handle batch, Arrays& arrays) {
     const auto Cs = arrays.get(batch, "Cs");
     const auto cells = arrays.get<Integers>(batch, "cells");
-    Batch out{source_of(batch.attr("rows"), arrays), arrays.get(batch, "labels").data(), arrays.get(batch, "weights").data(),
-              Cs.data(), static_cast<Index>(Cs.shape(0)), quadratics_of(batch.attr("regularizers"), arrays), {},
+    const auto weights = arrays.get(batch, "weights");
+    const Index n = static_cast<Index>(weights.shape(0));
+    Batch out{source_of(batch.attr("rows"), arrays), labels_of(batch.attr("labels"), n, arrays), weights.data(), Cs.data(),
+              static_cast<Index>(Cs.shape(0)), quadratics_of(batch.attr("regularizers"), arrays), {},
               cells.data(), static_cast<Index>(cells.shape(0)), nb::cast<bool>(batch.attr("intercept"))};
     for (nb::handle subset : batch.attr("subsets")) {
         const auto rows = arrays.hold<Integers>(subset, "subsets");

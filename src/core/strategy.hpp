@@ -44,22 +44,86 @@ constexpr int kSampleSteps = 100;    // one that takes more is as hard as all ro
 inline bool too_many_free(Index free, Index n) { return free * 5 > n * 3; }
 constexpr int kSiftingRounds = 12;
 
+constexpr Index kRowSpaceRows = 4096;  // most rows whose inner products are formed: they take 128 MiB
+
+// -- Many features: coordinate descent ----------------------------------------------------------------------------------
+
+// Features from which one multiplier is moved after the other before anything d x d is formed.
+constexpr Index kVisitSparse = 400, kVisitDense = 200;
+inline bool visit_sparse(Index d) { return d >= kVisitSparse; }
+inline bool visit(const Abilities& rows, Index d) { return rows.sparse ? visit_sparse(d) : d >= kVisitDense; }
+// Coefficients up to which Newton's matrix is formed where visits do not get there: it takes 512 MiB.
+constexpr Index kMostCoefficients = 8192;
+inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
+// Passes over the rows that are worth it, where Newton's method or inner products can take over. A Newton step in dense rows
+// costs about d/50 passes, one in sparse rows what its factor takes.
+inline double most_passes(const Abilities& rows, Index n, Index d, double stored) {
+    if (only_visits(n, d)) return HUGE_VAL;
+    if (!rows.sparse) return std::max(8.0, double(d) / 25);
+    const double side = double(std::min(n, d));
+    return std::max(50.0, 0.25 * side * side * side / stored);
+}
+// Penalty of the intercept's moves against the mean square of a row. More binds all multipliers together (twice the work at
+// 1, ten times at 10); less lets it swing, and all the more where all multipliers together are few.
+inline double intercept_penalty(double mean_square, double weight) { return std::max(0.02 * mean_square, 10.0 / weight); }
+
 // -- Few rows: their inner products -------------------------------------------------------------------------------------
 
 // Newton's method in coordinates of the rows, after pairs of them. With fewer rows than features it is the smaller problem in
 // every respect (a third of the time at as many). Of the time in features it takes a half at twice as many rows, as much at
 // three times, and twice as much at five times (100 features; at C = 0.01 a third, a half and as much). Up to five times
 // where pairs alone will do: along a path all Cs share the inner products. A dense regulariser makes these dear, and
-// sparse rows Newton's matrix cheap. G takes 128 MiB at kRowSpaceRows; the cube of the band is then too much.
-constexpr Index kRowSpaceRows = 4096;
+// sparse rows Newton's matrix cheap. At kRowSpaceRows the cube of the band is too much.
 constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
 constexpr int kSweeps = 10;     // over pairs: a problem that takes more (a large C) may take hundreds
 inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer, double tol) {
     if (!rows.row_gram) return false;
-    if (!rows.gram || d > n) return true;
+    if (!rows.gram || (d > n && !(rows.sparse && n > kRowSpaceRows))) return true;
     if (rows.sparse || dense_regularizer || n > kRowSpaceRows) return false;
     return n <= (tol >= kNear ? 5 : 3) * d;
 }
+
+// -- Rows of a kernel ---------------------------------------------------------------------------------------------------
+
+// Rows that are computed together: one alone is a pass over all data, which with many features is as slow as memory.
+constexpr Index kDearFeatures = 64;
+inline Index rows_at_once(Index d) { return d < kDearFeatures ? 1 : 24; }
+// The most that a kernel value may be off by when distances come from inner products. More makes more rows long, of which
+// each costs twice as much; less makes more rows doubtful in single precision, which double precision must decide.
+constexpr double kRoundingOfProducts = 1e-4;
+
+// -- Pairs on rows of a kernel ------------------------------------------------------------------------------------------
+
+// Runs of rows that take part, up to which passes go over these runs alone; beyond, over all rows, those held out masked.
+constexpr Index kMostRuns = 32;
+// Share of rows that take part (3 of 5) below which they get a block of K of their own, unless they come in few runs.
+inline bool few_take_part(Index some, Index n) { return some * 5 <= n * 3; }
+// Rows from which shrinking is tried, and the share that must go (a half): copies of rows of K must pay.
+constexpr Index kShrinkFrom = 800;
+inline bool worth_shrinking(Index kept, Index n) { return 2 * kept <= n; }
+// Pairs between two looks at the gap. Where rows are dear, sooner: those that are awake may have nothing left to do.
+inline Index pairs_at_once(Index n, bool dear) { return std::clamp<Index>(n / 8, 64, dear ? 150 : 500); }
+// Dear rows sleep until those awake violate optimality by less than this share of what all do; then so many wake that
+// violate it most. On MNIST 440 rows are computed instead of 1,120, in half the time; shares of 0.3 to 0.8 are alike.
+constexpr double kWakeBelow = 0.5;
+// A sample of every so manieth row is solved first where rows are dear, unless it would have too few.
+constexpr Index kSampleEvery = 8, kSmallestSample = 200;
+constexpr double kLooseSample = 0.02;
+// Sweeps of the working set without the gap halving after which single precision has no more to tell.
+constexpr Index kExhaustedSweeps = 40;
+// Newton's steps on free rows, at most so many, when pairs have had the time of a factorisation and some sweeps; one after the
+// other until they have taken so much work.
+constexpr Index kMostFree = 2000, kNewtonRepeats = 60, kNewtonSweeps = 5;
+constexpr double kNewtonWork = 1e8;
+inline bool try_newton(Index pairs, Index free, Index n) { return pairs >= kNewtonSweeps * n + free * free * free / (4 * n); }
+// Sweeps after which the interior point takes over, rows up to which it can (its matrices then take 64 MB), its steps, and
+// those without the gap falling by a tenth that end it. It goes on to this share of the tolerance, which costs a few
+// steps more, so that multipliers can be put at the bounds that they are near.
+constexpr Index kInteriorSweeps = 100, kInteriorRows = 2000;
+constexpr int kInteriorSteps = 150, kInteriorPatience = 25;
+constexpr double kInteriorMargin = 1e-5;
+// Rounds of certificates in double precision, each from a tighter target of single precision.
+constexpr int kCertificates = 30;
 
 // -- When a method gets nowhere -----------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ except ImportError:
         return method
 
 
-class _NoContext:
+class NoContext:
     """The context of an estimator without callbacks: building scikit-learn's would cost more than a small fit."""
 
     def subcontext(self, **kwargs):
@@ -30,7 +30,7 @@ def callback_context(estimator):
     """The root callback context of a fit."""
     if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
         return estimator._init_callback_context(max_subtasks=None)
-    return _NoContext()
+    return NoContext()
 
 
-__all__ = ["CallbackSupportMixin", "callback_context", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "NoContext", "callback_context", "with_callbacks"]

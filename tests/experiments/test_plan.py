@@ -12,7 +12,7 @@ from sklearn.model_selection import ParameterGrid
 from stubs import toy_plan, toy_task
 
 from radiusmargin.datasets import DataError
-from radiusmargin.experiments import Spec, SpecError, builtin_specs, load_spec, make_plan
+from radiusmargin.experiments import Spec, SpecError, builtin_specs, catalogue, load_spec, make_plan
 from radiusmargin.experiments.catalogue import resolve_models
 from radiusmargin.experiments.plan import Cell, data_fingerprint
 from radiusmargin.experiments.spec import from_document
@@ -97,6 +97,17 @@ def test_a_key_depends_on_every_field_and_on_nothing_else():
     assert set(changed) == {field.name for field in dataclasses.fields(Cell)}
     keys |= {dataclasses.replace(cell, **{name: value}).key for name, value in changed.items()}
     assert len(keys) == 1 + len(changed)
+
+
+def test_a_key_holds_what_its_entry_fixes(monkeypatch):
+    """The step of Algorithm 1 is no axis of a plan, and two steps are two results all the same."""
+    before = {cell.key for cell in toy_plan(models=("algorithm-1",))[2]}
+    entry = catalogue.get_model("algorithm-1")
+    changed = dataclasses.replace(entry, fixed={"step": 0.5})
+    monkeypatch.setattr(catalogue, "_entries", lambda: {"algorithm-1": changed})
+    cells = toy_plan(models=("algorithm-1",))[2]
+    assert before.isdisjoint(cell.key for cell in cells)
+    assert catalogue.make_estimator(cells[0]).step == 0.5
 
 
 def test_a_key_is_the_same_in_another_process():

@@ -12,6 +12,7 @@ import pytest
 from stubs import toy_task
 
 from radiusmargin.experiments import Spec, Summary, outputs, results
+from radiusmargin.experiments.differences import choice_table, difference_table, inner_table
 from radiusmargin.experiments.paper import PAPER_ROWS, paper_value
 from radiusmargin.experiments.provenance import provenance
 from radiusmargin.experiments.tables import (
@@ -90,6 +91,38 @@ def test_a_single_set_and_a_single_model_will_do():
     assert summary.baseline == "fsvm"
     assert len(results.accuracy_table(summary, Spec("t")).rows) == 1
     assert outputs.report_html(Outcome(Spec("t"), {}, summary.records))
+
+
+def test_differences_are_those_of_the_same_splits():
+    records = [fake("ida/heart", "svm", run, 0.8) for run in range(4)]
+    records += [fake("ida/heart", "fsvm", run, 0.8 + 0.01 * step) for run, step in enumerate((2, -1, 0, 3))]
+    table = difference_table(Summary(records))
+    (row,) = table.data
+    steps = np.array([2.0, -1.0, 0.0, 3.0])
+    assert row["difference"] == pytest.approx(steps.mean())
+    assert row["standard_error"] == pytest.approx(steps.std(ddof=1) * np.sqrt(1 / 4 + 20 / 80))
+    assert table.rows[0][1] == TableCell("+1.00 ± 1.29", small="(2/1/1)")
+    turned = difference_table(Summary(records, baseline="fsvm"))
+    assert turned.rows[0][1] == TableCell("−1.00 ± 1.29", small="(1/1/2)")
+
+
+def test_choices_are_counted_one_by_one():
+    records = [
+        fake("ida/heart", "svm", run, 0.8, params={"C": C, "kernel": "rbf"}) for run, C in enumerate((4.0, 0.1, 4.0))
+    ]
+    (row,) = choice_table(Summary(records)).rows
+    assert row[1].text == "C 2^2 ×2, 0.1 ×1"
+
+
+def test_recipes_are_compared_inside_the_training_folds():
+    def cells(recipe, accuracies):
+        for run, accuracy in enumerate(accuracies):
+            record = fake(f"lfw/{recipe}", "svm", run, 0.5, inner_accuracy=accuracy)
+            yield {**record, "cell": {**record["cell"], "protocol": "pairs"}}
+
+    first, second = inner_table(Summary([*cells("a", (0.8, 0.9)), *cells("b", (0.85, 0.85))])).rows
+    assert (first[1].text, first[1].small) == ("85.00", "")
+    assert (second[1].text, second[1].small) == ("85.00", "(1 of 2)")
 
 
 def test_the_papers_numbers_stand_beside_ours():

@@ -370,7 +370,7 @@ def test_callbacks_of_scikit_learn(recorder):
         ({"rho": 0.0}, "rho must be a number"),
         ({"rho": -1}, "rho must be a number"),
         ({"eta": -0.1}, r"eta must be a number in \[0, inf\), got -0.1"),
-        ({"whitening": 1.5}, r"whitening must be a number in \[0, 1\], got 1.5"),
+        ({"whitening": 1.5}, r"whitening must be a number in \[-1, 1\], got 1.5"),
         ({"whitening": None}, "whitening must be a number"),
         ({"scatter": "between"}, "scatter must be one of 'total', 'within', got 'between'"),
         ({"coupling": "joint"}, "coupling must be one of"),

@@ -122,7 +122,7 @@ def test_the_path_is_that_of_the_model(scheme):
 
 
 def test_an_unknown_scheme_is_refused():
-    for model in (FSVM(multi_class="all"), FSVMCV(multi_class=None)):
+    for model in (FSVM(multi_class="all"), FSVMCV(multi_class="all")):
         with pytest.raises(ValueError, match="multi_class must be one of"):
             model.fit(X, y)
 

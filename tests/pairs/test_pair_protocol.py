@@ -205,6 +205,12 @@ def test_figure4_sets_the_dimension_of_blocks_that_are_projected_and_table6_narr
     assert cell.fixed == {"pair_components": 3}
     assert cell.budget == 3
     assert verified(cell, TASK)["n_pair_features"] == 3
+    narrow = make_plan(SPEC.with_options(models=("rmm", "svm"), pair_components=3, budget=3), TASKS)
+    assert narrow[0].key == cell.key  # the same for all: what conic models are given is not computed twice
+    assert {verified(cell, TASK)["n_pair_features"] for cell in narrow[:2]} == {3}
+    view = nested_views(TASK, 0, 3)[0].narrowed(3)
+    assert np.all(np.diff(view.X.std(axis=0)) < 0)  # in their units, and nothing standardises them after that
+    assert all(pipeline(cell).named_steps["scale"] == "passthrough" for cell in narrow)
 
 
 def test_the_smallest_C_is_small_enough_for_whitened_features():

@@ -10,9 +10,17 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
+from radiusmargin import SVM
 from radiusmargin.features.functions import KernelFunction
 from radiusmargin.problems import Batch, Kernel, Options, Start
-from radiusmargin.solvers import ConvergenceWarning, held_out_scores, kernel_scores, kernel_svm, solve_kernel
+from radiusmargin.solvers import (
+    ConvergenceWarning,
+    held_out_scores,
+    kernel_scores,
+    kernel_svm,
+    solve_kernel,
+    unbeaten,
+)
 from radiusmargin.solvers.kernel import backend
 
 KERNELS = {
@@ -53,20 +61,74 @@ def assert_certified(K, y, c, result, tol, fit_intercept=True):
 
 
 def of_svc(K, y, C, weight=None):
+    """Decision values of SVC with tol=1e-6, and the relative gap that it leaves."""
     model = SVC(C=C, kernel="precomputed", tol=1e-6).fit(K, y, sample_weight=weight)
-    return model.decision_function(K)
+    scores, v = model.decision_function(K), np.zeros(len(y))
+    v[model.support_] = model.dual_coef_[0]
+    loss = C * (np.ones(len(y)) if weight is None else weight) @ np.maximum(0.0, 1.0 - y * scores)
+    square = v @ K @ v
+    return scores, (square + loss - np.abs(v).sum()) / (0.5 * square + loss)
 
 
-@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+TWENTY = [(name, C, "plain") for name in KERNELS for C in (0.1, 1.0)]
+TWENTY += [(name, 10.0, "plain") for name in ("rbf", "laplacian", "cosine")]
+TWENTY += [("rbf", 3.0, "weighted"), ("linear", 1.0, "weighted"), ("rbf", 1.0, "sparse"), ("laplacian", 1.0, "sparse")]
+TWENTY += [("rbf", 1.0, "tiny cache"), ("poly", 1.0, "tiny cache")]
+
+
+@pytest.mark.parametrize(("name", "C", "form"), TWENTY)
+def test_it_is_svc_at_the_same_gap(name, C, form):
+    X, y = data()
+    X = X / X.std(axis=0)
+    X = np.where(np.abs(X) < 0.5, 0.0, X) if form == "sparse" else X
+    K, weight = (
+        KERNELS[name](X),
+        np.random.default_rng(0).uniform(0.1, 2, len(y)) if form == "weighted" else np.ones(len(y)),
+    )
+    rows = sparse.csr_array(X) if form == "sparse" else X
+    arguments = {
+        "kernel": KERNELS[name],
+        "sample_weight": weight,
+        "cache_size": 1e-3 if form == "tiny cache" else 500.0,
+    }
+    assert_certified(K, y, C * weight, kernel_svm(rows, y, C, **arguments, tol=1e-6), 1e-6)
+    expected, gap = of_svc(K, y, C, weight)
+    assert gap < 1e-6
+    result = kernel_svm(rows, y, C, **arguments, tol=max(gap, 1e-10))
+    np.testing.assert_allclose(K @ result.coef + result.intercept, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_three_classes_are_those_of_svc(kernel):
+    X, y = make_classification(150, 6, n_informative=4, n_classes=3, class_sep=0.7, random_state=0)
+    X = X / X.std(axis=0)
+    arguments = {"kernel": kernel, "gamma": 0.1, "coef0": 1.0, "degree": 2}
+    theirs = SVC(**arguments, tol=1e-6, decision_function_shape="ovo").fit(X, y)
+    ours = SVM(**arguments, tol=1e-8).fit(X, y)
+    scores = kernel_scores(
+        X, X[ours.support_], pairwise(ours, y), kernel=KernelFunction(kernel, gamma=0.1, degree=2, coef0=1.0)
+    )
+    np.testing.assert_allclose(np.abs(scores + ours.intercept_), np.abs(theirs.decision_function(X)), atol=1e-4)
+
+
+def pairwise(model, y):
+    """Coefficients of the support vectors, a row for each pair of classes, from SVC's layout."""
+    codes, rows = y[model.support_], []
+    for i, j in zip(*np.triu_indices(3, 1), strict=True):
+        rows.append(-np.where(codes == i, model.dual_coef_[j - 1], np.where(codes == j, model.dual_coef_[i], 0.0)))
+    return np.array(rows)
+
+
 @pytest.mark.parametrize("name", KERNELS)
-def test_it_is_svc(name, C):
+def test_a_gap_bounds_how_far_scores_are_off(name):
+    """P is strongly convex in the separator: |score - best| <= sqrt(2 k(x, x) (P - D)), but for the intercept."""
     X, y = data()
     K = KERNELS[name](X)
-    result = kernel_svm(X, y, C, kernel=KERNELS[name], tol=1e-6)
-    assert_certified(K, y, np.full(len(y), C), result, 1e-6)
-    # A gap of 1e-6 leaves scores undetermined by its root, times the curvature: both are asked for the same.
-    tight = kernel_svm(X, y, C, kernel=KERNELS[name], tol=1e-9)
-    np.testing.assert_allclose(K @ tight.coef + tight.intercept, of_svc(K, y, C), atol=1e-4)
+    loose = kernel_svm(X, y, 10.0, kernel=KERNELS[name], tol=1e-3)
+    tight = kernel_svm(X, y, 10.0, kernel=KERNELS[name], tol=1e-9)
+    bound = np.sqrt(2.0 * np.diag(K) * (loose.objective - loose.dual_objective))
+    assert (np.abs(K @ (loose.coef - tight.coef)) <= 1.001 * bound).all()
+    np.testing.assert_allclose(K @ tight.coef + tight.intercept, of_svc(K, y, 10.0)[0], atol=5e-4)
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "linear", "poly", "cosine"])
@@ -86,7 +148,7 @@ def test_given_matrix_and_weights():
     result = kernel_svm(K, y, 3.0, sample_weight=weight, tol=1e-8)
     assert_certified(K, y, 3.0 * weight, result, 1e-8)
     some = slice(20, None)
-    expected = of_svc(K[some, some], y[some], 3.0, weight[some])
+    expected, _ = of_svc(K[some, some], y[some], 3.0, weight[some])
     np.testing.assert_allclose((K @ result.coef + result.intercept)[some], expected, atol=1e-4)
 
 
@@ -117,6 +179,26 @@ def test_nearly_singular_kernels_are_finished_by_newton():
     k = KernelFunction("poly", gamma=1.0, degree=2, coef0=1.0)
     result = kernel_svm(X, y, 100.0, kernel=k, tol=1e-6)
     assert_certified(k(X), y, np.full(len(y), 100.0), result, 1e-6)
+
+
+@needs_core
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(
+    ("kernel", "C"),
+    [
+        (KernelFunction("linear"), 1e3),
+        (KernelFunction("cosine"), 5e4),
+        (KernelFunction("poly", gamma=0.05, degree=2, coef0=1.0), 1e2),
+        (KernelFunction("rbf", gamma=1e-3), 1e5),
+    ],
+    ids=lambda value: value.kernel if isinstance(value, KernelFunction) else f"{value:g}",
+)
+def test_low_rank_and_a_large_C_are_finished_from_inside(kernel, C, fit_intercept):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((220, 6)) * np.geomspace(0.03, 30.0, 6)
+    y = np.where(X @ rng.standard_normal(6) + 10.0 * rng.standard_normal(220) > 0, 1.0, -1.0)
+    result = kernel_svm(X, y, C, kernel=kernel, fit_intercept=fit_intercept, tol=1e-6)
+    assert_certified(kernel(X), y, np.full(220, C), result, 1e-6, fit_intercept)
 
 
 def test_shrinking_and_sampling_on_more_rows():
@@ -190,6 +272,29 @@ def test_held_out_scores_are_those_of_single_fits(n_threads):
         held_out_scores(batch, held_out[:2], kernels)
 
 
+@pytest.mark.parametrize("cache_size", [500.0, 1e-3])
+def test_a_race_ends_with_the_best_of_all_members(cache_size):
+    X, y = data(300)
+    held_out = [np.arange(fold, 300, 5) for fold in range(5)]
+    parts = tuple(np.setdiff1d(np.arange(300), rows) for rows in held_out)
+    kernels, Cs = [KernelFunction("rbf", gamma=g) for g in (1e-4, 0.03, 0.3, 30.0)], np.array([10.0, 1.0, 0.01])
+    batch = Batch(Kernel(X, cache_size=cache_size), y[None], np.ones(300), Cs, subsets=parts)
+    right = np.sign(held_out_scores(batch, held_out, kernels, Options(1e-5)))[:, :, 0] == y
+    raced = held_out_scores(
+        batch,
+        held_out,
+        kernels,
+        Options(1e-5),
+        lambda scores, seen: unbeaten(np.sign(scores[:, :, 0, seen]) == y[seen], 300),
+    )
+    whole = np.isfinite(raced).all(axis=(2, 3))
+    assert np.isfinite(raced[..., held_out[0]]).all()  # all have begun
+    assert 0 < whole.sum() < whole.size
+    hits = right.sum(axis=2)
+    assert whole.flat[hits.argmax()]
+    np.testing.assert_array_equal((np.sign(raced[whole][:, 0]) == y).sum(axis=1), hits[whole])
+
+
 def test_a_row_that_is_there_twice_weighs_twice():
     X, y = data(60)
     twice = np.concatenate([np.arange(60), np.arange(10)])
@@ -252,6 +357,17 @@ def test_values_beyond_single_precision_end_with_an_honest_gap():
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = kernel_svm(X, y, 100.0, kernel=k)
     assert result.converged == (result.gap <= 1e-4)
+
+
+def test_many_classes_keep_what_is_not_zero():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(14), 8)
+    X = 2.0 * rng.standard_normal((14, 5))[y] + rng.standard_normal((112, 5))
+    ours, theirs = SVM(kernel="rbf", gamma=0.1, tol=1e-8).fit(X, y), SVC(gamma=0.1, tol=1e-8).fit(X, y)
+    assert sparse.issparse(ours._model.coef)
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-5)
+    np.testing.assert_allclose(np.sort(np.abs(ours.intercept_)), np.sort(np.abs(theirs.intercept_)), atol=1e-5)
 
 
 def test_rows_of_zeros_have_no_direction():

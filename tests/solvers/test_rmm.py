@@ -29,7 +29,7 @@ def theta(result, y=y):
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize(("C", "B"), [(1.0, 1.2), (10.0, 2.0), (0.1, 1.0), (1.0, 0.5), (1.0, np.inf)])
+@pytest.mark.parametrize(("C", "B"), [(1.0, 1.2), (10.0, 2.0), (0.1, 1.0), (1.0, 0.5), (1.0, 50.0), (1.0, np.inf)])
 def test_oracle(C, B, fit_intercept):
     w, b = cp.Variable(3), cp.Variable() if fit_intercept else 0.0
     bound = [cp.abs(X @ w + b) <= B] if np.isfinite(B) else []

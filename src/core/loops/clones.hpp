@@ -10,3 +10,10 @@
 #define RM_CLONES
 #define RM_CLONES_256
 #endif
+
+// Into every clone, for its instruction set.
+#if defined(__GNUC__)
+#define RM_INLINE inline __attribute__((always_inline))
+#else
+#define RM_INLINE inline
+#endif

@@ -1,16 +1,10 @@
 #include "loops/kernel_matrix.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "loops/clones.hpp"
-#if defined(__GNUC__)
-#define RM_INLINE inline __attribute__((always_inline))  // into every clone, for its instruction set
-#else
-#define RM_INLINE inline
-#endif
+#include "loops/exponential.hpp"
 
 namespace rm {
 namespace {
@@ -18,36 +12,6 @@ namespace {
 // A tile of 6 x 8 sums fills the registers of AVX2 (12 of 16) and hides the latency of AVX-512.
 constexpr Index kRows = 6, kColumns = 8;
 constexpr Index kPanel = 64;  // tiles of columns between two visits of the same rows: they stay in cache
-
-// exp(-t) for t >= 0 to one or two units in the last place, without a branch, so that it vectorises:
-// 2^-k exp(r) with |r| <= ln(2) / 2 and the Taylor polynomial of degree 13.
-RM_INLINE double exp_minus(double t) {
-    constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, kept in the low bits
-    t = t < 708.0 ? t : 708.0;                     // 3e-308: there is nothing below to tell apart
-    const double shifted = -t * 1.4426950408889634 + kShift;
-    const double k = shifted - kShift;
-    const double r = (-t - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
-    double p = 1.0 / 6227020800.0;
-    p = p * r + 1.0 / 479001600.0;
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    std::uint64_t bits;
-    std::memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 1023) << 52;  // the rounded integer becomes the exponent
-    double power;
-    std::memcpy(&power, &bits, sizeof power);
-    return p * power;
-}
 
 // Kernel values of kRows rows (the last repeated where there are fewer) against one packed tile of kColumns columns.
 template <Distance distance>

@@ -5,11 +5,7 @@
 #include <cstring>
 
 #include "clones.hpp"
-#if defined(__GNUC__)
-#define RM_INLINE inline __attribute__((always_inline))  // into every clone, for its instruction set
-#else
-#define RM_INLINE inline
-#endif
+#include "exponential.hpp"
 
 namespace rm {
 namespace {
@@ -17,58 +13,6 @@ namespace {
 constexpr int kRows = 6;              // with a vector of columns: 12 of the 16 registers of AVX2
 constexpr Index kPanelBytes = 1 << 17;  // of columns between two visits of the same rows: they stay in cache
 constexpr Index kSparseRows = 16;     // rows of a sparse matrix that are laid out side by side
-
-// exp(-t) for t >= 0 without a branch, so that it vectorises: 2^-k exp(r) with |r| <= ln(2) / 2 and a Taylor polynomial,
-// to one or two units in the last place.
-RM_INLINE double exp_minus(double t) {
-    constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, kept in the low bits
-    t = t < 708.0 ? t : 708.0;                     // 3e-308: there is nothing below to tell apart
-    const double shifted = -t * 1.4426950408889634 + kShift;
-    const double k = shifted - kShift;
-    const double r = (-t - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
-    double p = 1.0 / 6227020800.0;
-    p = p * r + 1.0 / 479001600.0;
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    std::uint64_t bits;
-    std::memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 1023) << 52;  // the rounded integer becomes the exponent
-    double power;
-    std::memcpy(&power, &bits, sizeof power);
-    return p * power;
-}
-
-RM_INLINE float exp_minus(float t) {
-    constexpr float kShift = 12582912.0f;  // 1.5 * 2^23
-    t = t < 87.0f ? t : 87.0f;
-    const float shifted = -t * 1.44269504f + kShift;
-    const float k = shifted - kShift;
-    const float r = (-t - k * 0.693145752f) - k * 1.42860677e-06f;
-    float p = 1.0f / 5040.0f;
-    p = p * r + 1.0f / 720.0f;
-    p = p * r + 1.0f / 120.0f;
-    p = p * r + 1.0f / 24.0f;
-    p = p * r + 1.0f / 6.0f;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    std::uint32_t bits;
-    std::memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 127) << 23;
-    float power;
-    std::memcpy(&power, &bits, sizeof power);
-    return p * power;
-}
 
 template <class T>
 struct Parameters {
@@ -99,34 +43,57 @@ RM_INLINE T finish(const Parameters<T>& p, T s) {
     return u < 0 ? -t : t;
 }
 
+// Sums over features of one tile: terms of the kernel, or products where distances come from these.
 template <int R, KernelKind kind, class T>
-RM_INLINE void tile(const Parameters<T>& p, const T* rows, const T* packed, Index d, T (*values)[64 / sizeof(T)]) {
+RM_INLINE void tile(const T* rows, const T* packed, Index d, T (*sums)[64 / sizeof(T)]) {
     constexpr Index kColumns = PackedRows<T>::kColumns;
-    T sums[R][kColumns] = {};
-    for (Index k = 0; k < d; ++k) {
-        const T* y = packed + k * kColumns;
+    for (Index first = 0; first < std::max<Index>(d, 1); first += kFeaturesAtOnce) {
+        T own[R][kColumns] = {};  // in registers
+        for (Index k = first; k < std::min(first + kFeaturesAtOnce, d); ++k) {
+            const T* y = packed + k * kColumns;
 #pragma GCC unroll 6
-        for (int r = 0; r < R; ++r) {
-            const T x = rows[r * d + k];
+            for (int r = 0; r < R; ++r) {
+                const T x = rows[r * d + k];
 #pragma omp simd
-            for (Index j = 0; j < kColumns; ++j) sums[r][j] += term<kind>(x, y[j]);
+                for (Index j = 0; j < kColumns; ++j) own[r][j] += term<kind>(x, y[j]);
+            }
         }
-    }
-    for (int r = 0; r < R; ++r) {
+        for (int r = 0; r < R; ++r) {
 #pragma omp simd
-        for (Index j = 0; j < kColumns; ++j) values[r][j] = finish<kind>(p, sums[r][j]);
+            for (Index j = 0; j < kColumns; ++j) sums[r][j] = first ? sums[r][j] + own[r][j] : own[r][j];
+        }
     }
 }
 
+// squares + own - 2 products, which rounding may take below zero.
+template <int R, class T>
+RM_INLINE void distances(const T* own, const T* squares, T (*sums)[64 / sizeof(T)]) {
+    for (int r = 0; r < R; ++r) {
+#pragma omp simd
+        for (Index j = 0; j < PackedRows<T>::kColumns; ++j) {
+            const T s = own[r] + squares[j] - 2 * sums[r][j];
+            sums[r][j] = s > 0 ? s : T(0);
+        }
+    }
+}
+
+// R rows against some tiles; `own` are the squares of the rows, where distances come from products.
 template <int R, KernelKind kind, class T>
-RM_INLINE void strip(const Parameters<T>& p, const T* rows, const PackedRows<T>& columns, Index first, Index last,
-                     T* const* out) {
+RM_INLINE void strip(const Parameters<T>& p, const T* rows, const T* own, const PackedRows<T>& columns, Index first,
+                     Index last, T* const* out) {
     constexpr Index kColumns = PackedRows<T>::kColumns;
     T values[R][kColumns];
     for (Index t = first; t < last; ++t) {
-        tile<R, kind>(p, rows, columns.tile(t), columns.d(), values);
         const Index start = t * kColumns, width = std::min(kColumns, columns.n() - start);
+        if (own) {
+            tile<R, KernelKind::linear>(rows, columns.tile(t), columns.d(), values);
+            distances<R>(own, columns.squares().data() + start, values);
+        } else {
+            tile<R, kind>(rows, columns.tile(t), columns.d(), values);
+        }
         for (int r = 0; r < R; ++r) {
+#pragma omp simd
+            for (Index j = 0; j < kColumns; ++j) values[r][j] = finish<kind>(p, values[r][j]);
             if (width == kColumns)
                 std::memcpy(out[r] + start, values[r], kColumns * sizeof(T));  // a size known to the compiler: no call
             else
@@ -136,16 +103,19 @@ RM_INLINE void strip(const Parameters<T>& p, const T* rows, const PackedRows<T>&
 }
 
 template <KernelKind kind, class T>
-RM_INLINE void fill(const KernelParameters& kernel, const T* rows, Index m, const PackedRows<T>& columns, T* const* out) {
+RM_INLINE void fill(const KernelParameters& kernel, const T* rows, Index m, const PackedRows<T>& columns, T* const* out,
+                    const T* squares) {
     const Parameters<T> p(kernel);
     const Index d = columns.d(), tiles = (columns.n() + PackedRows<T>::kColumns - 1) / PackedRows<T>::kColumns;
     const Index panel = std::max<Index>(1, kPanelBytes / (64 * std::max<Index>(d, 1)));
+    auto from = [=](Index i) { return kind == KernelKind::rbf && squares ? squares + i : nullptr; };
     for (Index first = 0; first < tiles; first += panel) {
         const Index last = std::min(first + panel, tiles);
         Index i = 0;
-        for (; i + kRows <= m; i += kRows) strip<kRows, kind>(p, rows + i * d, columns, first, last, out + i);
-        for (; i + 2 <= m; i += 2) strip<2, kind>(p, rows + i * d, columns, first, last, out + i);
-        if (i < m) strip<1, kind>(p, rows + i * d, columns, first, last, out + i);
+        for (; i + kRows <= m; i += kRows)
+            strip<kRows, kind>(p, rows + i * d, from(i), columns, first, last, out + i);
+        for (; i + 2 <= m; i += 2) strip<2, kind>(p, rows + i * d, from(i), columns, first, last, out + i);
+        if (i < m) strip<1, kind>(p, rows + i * d, from(i), columns, first, last, out + i);
     }
 }
 
@@ -220,12 +190,12 @@ RM_INLINE void choose(const KernelParameters& kernel, const Arguments&... argume
 }
 
 RM_CLONES void single(const KernelParameters& kernel, const float* rows, Index m, const PackedRows<float>& columns,
-                      float* const* out) {
-    choose(kernel, rows, m, columns, out);
+                      float* const* out, const float* squares) {
+    choose(kernel, rows, m, columns, out, squares);
 }
 RM_CLONES void twofold(const KernelParameters& kernel, const double* rows, Index m, const PackedRows<double>& columns,
-                       double* const* out) {
-    choose(kernel, rows, m, columns, out);
+                       double* const* out, const double* squares) {
+    choose(kernel, rows, m, columns, out, squares);
 }
 RM_CLONES void single(const KernelParameters& kernel, const SparseView& X, const Index* I, Index m, const SparseView& Y,
                       const Index* J, Index k, float* const* out) {
@@ -248,18 +218,29 @@ PackedRows<T>::PackedRows(const double* X, const Index* J, Index n, Index d, con
         for (Index k = 0; k < d; ++k) to[k * kColumns] = T(origin ? from[k] - origin[k] : from[k]);
     }
 }
+template <class T>
+void PackedRows<T>::add_squares() {
+    squares_.resize(padded(n_, kColumns));
+    for (Index t = 0; t < Index(squares_.size()); t += kColumns) {
+        const T* from = tile(t / kColumns);
+        double sums[kColumns] = {};
+        for (Index k = 0; k < d_; ++k)
+            for (Index j = 0; j < kColumns; ++j) sums[j] += double(from[k * kColumns + j]) * double(from[k * kColumns + j]);
+        std::copy_n(sums, kColumns, squares_.data() + t);
+    }
+}
 template class PackedRows<float>;
 template class PackedRows<double>;
 
 template <>
 void kernel_values(const KernelParameters& kernel, const float* rows, Index m, const PackedRows<float>& columns,
-                   float* const* out) {
-    single(kernel, rows, m, columns, out);
+                   float* const* out, const float* squares) {
+    single(kernel, rows, m, columns, out, squares);
 }
 template <>
 void kernel_values(const KernelParameters& kernel, const double* rows, Index m, const PackedRows<double>& columns,
-                   double* const* out) {
-    twofold(kernel, rows, m, columns, out);
+                   double* const* out, const double* squares) {
+    twofold(kernel, rows, m, columns, out, squares);
 }
 template <>
 void kernel_values(const KernelParameters& kernel, const SparseView& X, const Index* I, Index m, const SparseView& Y,

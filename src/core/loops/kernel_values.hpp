@@ -1,6 +1,7 @@
 // Values of a kernel between two sets of rows, in one fused loop: distances or inner products, the function, the store.
 // In single precision for the rows that a solver works with, in double precision for certificates and predictions.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +28,8 @@ class PackedRows {
     Index n() const { return n_; }
     Index d() const { return d_; }
     const T* tile(Index t) const { return tiles_.data() + t * kColumns * d_; }
+    void add_squares();
+    const std::vector<T>& squares() const { return squares_; }  // |row|^2, if they were added
     void copy_row(Index i, T* out) const {
         const T* from = tile(i / kColumns) + i % kColumns;
         for (Index k = 0; k < d_; ++k) out[k] = from[k * kColumns];
@@ -34,12 +37,18 @@ class PackedRows {
 
   private:
     Index n_, d_;
-    std::vector<T> tiles_;
+    std::vector<T> tiles_, squares_;
 };
 
-// out[r][j] = k(row r, column j) for m rows of d numbers each, one after the other.
+// Sums over d features are made of sums over so many: rounding grows with this and with how many of these there are.
+constexpr Index kFeaturesAtOnce = 64;
+inline double summation_rounding(Index d) { return 6e-8 * double(std::min<Index>(d, kFeaturesAtOnce + d / kFeaturesAtOnce) + 2); }
+
+// out[r][j] = k(row r, column j) for m rows of d numbers each, one after the other. With the squares of the rows, and those of
+// the columns added to these, distances come from inner products: half of the arithmetic, and more rounding.
 template <class T>
-void kernel_values(const KernelParameters& kernel, const T* rows, Index m, const PackedRows<T>& columns, T* const* out);
+void kernel_values(const KernelParameters& kernel, const T* rows, Index m, const PackedRows<T>& columns, T* const* out,
+                   const T* squares = nullptr);
 
 // Compressed sparse rows.
 struct SparseView {

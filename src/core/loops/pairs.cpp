@@ -2,65 +2,110 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 #include "clones.hpp"
-#if defined(__GNUC__)
-#define RM_INLINE inline __attribute__((always_inline))
-#else
-#define RM_INLINE inline
-#endif
 
 namespace rm {
 namespace {
-constexpr Index kStretch = 128;      // values between two looks at the best so far
 constexpr float kFlat = 1e-7f;       // relative curvature of a pair below which it is rounding
 constexpr float kTiny = 1e-30f;      // so that there is something to divide by
 constexpr Index kBlock = 1024;       // numbers of f that stay in the first-level cache while rows are subtracted
 
-// Where value(k) is largest; `best` is the least that counts, and becomes the largest.
+// A vector of numbers that may start anywhere, or one number: the same expressions serve both. The compiler left to itself
+// branches where a lane has a new best.
+#if defined(__GNUC__)
+constexpr Index kWidth = 16;
+typedef float Floats __attribute__((vector_size(kWidth * sizeof(float)), aligned(sizeof(float)), may_alias));
+typedef std::int32_t Ints __attribute__((vector_size(kWidth * sizeof(float))));
+#else
+constexpr Index kWidth = 1;
+using Floats = float;
+using Ints = std::int32_t;
+#endif
+RM_INLINE const Floats& at(const float* p) { return *reinterpret_cast<const Floats*>(p); }
+RM_INLINE Floats& at(float* p) { return *reinterpret_cast<Floats*>(p); }
+
+constexpr int kVectors = kWidth == 1 ? 1 : 2;  // at a time, so that one need not wait for the other
+
+// Where the best of all lanes was, from the best value of each, if it is more than `least`; else -1.
+RM_INLINE Index join(const Floats* most, const Ints* where, float least) {
+    float values[kVectors * kWidth], top = least;
+    std::int32_t places[kVectors * kWidth];
+    std::memcpy(values, most, sizeof values), std::memcpy(places, where, sizeof places);
+#pragma omp simd reduction(max : top)
+    for (int l = 0; l < kVectors * kWidth; ++l) top = values[l] > top ? values[l] : top;
+    if (!(top > least)) return -1;
+    int lane = 0;
+    while (values[lane] != top) ++lane;
+    return places[lane] + lane;
+}
+
+// Where value(k), of kWidth rows from k, is largest: each lane knows its own best, and where.
 template <class Value>
-RM_INLINE Index largest(Index n, Value value, float* values, float& best) {
-    Index place = -1;
-    for (Index start = 0; start < n; start += kStretch) {
-        const Index end = std::min(n, start + kStretch);
-        float most = -HUGE_VALF;
-#pragma omp simd reduction(max : most)
-        for (Index k = start; k < end; ++k) {
-            const float v = values[k] = value(k);
-            most = v > most ? v : most;
+RM_INLINE Index largest(const Runs& runs, Value value) {
+    Floats most[kVectors];
+    Ints where[kVectors];
+    for (int v = 0; v < kVectors; ++v) most[v] = Floats{} - HUGE_VALF, where[v] = Ints{} - 1;
+    for (const auto [begin, end] : runs)
+        for (Index k = begin; k < end; k += kVectors * kWidth) {
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v) {
+                const Floats now = value(k + v * kWidth);
+                where[v] = now > most[v] ? Ints{} + std::int32_t(k) : where[v];
+                most[v] = now > most[v] ? now : most[v];
+            }
         }
-        if (most > best) best = most, place = start;
-    }
-    if (place >= 0)
-        while (values[place] != best) ++place;
-    return place;
+    return join(most, where, -HUGE_VALF);
+}
+
+// Where the ratio of ratio(k), above and below the line, is largest, if it is positive: compared by products, since divisions
+// take long.
+template <class Ratio>
+RM_INLINE Index largest_ratio(const Runs& runs, Ratio ratio) {
+    Floats above[kVectors], below[kVectors];
+    Ints where[kVectors];
+    for (int v = 0; v < kVectors; ++v) above[v] = Floats{}, below[v] = Floats{} + 1.0f, where[v] = Ints{} - 1;
+    for (const auto [begin, end] : runs)
+        for (Index k = begin; k < end; k += kVectors * kWidth) {
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v) {
+                Floats a, b;
+                ratio(k + v * kWidth, a, b);
+                const auto more = a * below[v] > above[v] * b;
+                where[v] = more ? Ints{} + std::int32_t(k) : where[v];
+                above[v] = more ? a : above[v], below[v] = more ? b : below[v];
+            }
+        }
+    for (int v = 0; v < kVectors; ++v) above[v] /= below[v];
+    return join(above, where, 0.0f);
 }
 }  // namespace
 
-RM_CLONES Index first_of_pair(Index n, const float* Ki, const float* Kj, float t, float u, const float* up, float* f,
-                              float* scores) {
-    float best = -HUGE_VALF;
-    return largest(n, [=](Index k) { return (f[k] -= t * Ki[k] + u * Kj[k]) + up[k]; }, scores, best);
+RM_CLONES Index first_of_pair(const Runs& runs, const float* Ki, const float* Kj, float t, float u, const float* up, float* f) {
+    return largest(runs, [=](Index k) { return (at(f + k) -= t * at(Ki + k) + u * at(Kj + k)) + at(up + k); });
 }
 
-RM_CLONES Index second_of_pair(Index n, float fi, float own, const float* Ki, const float* diagonal, const float* down,
-                               const float* f, float* scores) {
-    auto gain = [=](Index k) {
-        const float difference = fi - f[k], slope = down[k] * (difference > 0.0f ? difference : 0.0f);
-        const float sum = own + diagonal[k], curvature = sum - 2.0f * Ki[k], flat = kFlat * std::abs(sum) + kTiny;
-        return slope * slope / (curvature > flat ? curvature : flat);
-    };
-    float best = 0.0f;
-    return largest(n, gain, scores, best);
+RM_CLONES Index second_of_pair(const Runs& runs, float fi, float own, const float* Ki, const float* diagonal, const float* down,
+                               const float* f) {
+    return largest_ratio(runs, [=](Index k, Floats& square, Floats& curvature) {
+        const Floats zero{}, difference = fi - at(f + k), slope = at(down + k) * (difference > zero ? difference : zero);
+        const Floats sum = own + at(diagonal + k), flat = kFlat * (sum > zero ? sum : -sum) + kTiny;
+        curvature = sum - 2.0f * at(Ki + k);
+        curvature = curvature > flat ? curvature : flat;
+        square = slope * slope;
+    });
 }
 
-RM_CLONES Index best_single(Index n, const float* diagonal, const float* up, const float* down, const float* f, float* scores) {
-    auto gain = [=](Index k) {
-        const float slope = f[k] > 0.0f ? (up[k] < 0.0f ? 0.0f : f[k]) : down[k] * f[k];
-        return slope * slope / (diagonal[k] > kTiny ? diagonal[k] : kTiny);
-    };
-    float best = 0.0f;
-    return largest(n, gain, scores, best);
+RM_CLONES Index best_single(const Runs& runs, const float* diagonal, const float* up, const float* down, const float* f) {
+    return largest_ratio(runs, [=](Index k, Floats& square, Floats& curvature) {
+        const Floats zero{}, here = at(f + k), own = at(diagonal + k), tiny = zero + kTiny;
+        const Floats above = at(up + k) < zero ? zero : here, below = at(down + k) * here;
+        const Floats slope = here > zero ? above : below;
+        curvature = own > tiny ? own : tiny;
+        square = slope * slope;
+    });
 }
 
 RM_CLONES void widen_corridor(Index n, const float* f, const float* up, const float* down, double& highest, double& lowest) {

@@ -1,16 +1,25 @@
 // Vectorised loops of the pair method, in single precision over the rows it works on.
 #pragma once
+#include <vector>
+
 #include "vector.hpp"
 
 namespace rm {
 
-// f -= t Ki + u Kj; returns where f + up is largest. `scores` has room for n numbers, here and below.
-Index first_of_pair(Index n, const float* Ki, const float* Kj, float t, float u, const float* up, float* f, float* scores);
-// Where a step with i gains most, (f_i - f_j)^2 over the curvature, among those with f_j < f_i and down = 1, or -1.
-Index second_of_pair(Index n, float fi, float own, const float* Ki, const float* diagonal, const float* down, const float* f,
-                     float* scores);
-// Where moving one multiplier alone gains most, f^2 over the diagonal, or -1.
-Index best_single(Index n, const float* diagonal, const float* up, const float* down, const float* f, float* scores);
+// Rows from begin to end, both multiples of kRowsAtOnce: arrays and rows of K are padded.
+constexpr Index kRowsAtOnce = 32;
+struct Run {
+    Index begin, end;
+};
+using Runs = std::vector<Run>;
+
+// f -= t Ki + u Kj; where f + up is largest, or -1, here and below.
+Index first_of_pair(const Runs& runs, const float* Ki, const float* Kj, float t, float u, const float* up, float* f);
+// Where a step with i gains most, (f_i - f_j)^2 over the curvature, among those with f_j < f_i and down = 1.
+Index second_of_pair(const Runs& runs, float fi, float own, const float* Ki, const float* diagonal, const float* down,
+                     const float* f);
+// Where moving one multiplier alone gains most, f^2 over the diagonal.
+Index best_single(const Runs& runs, const float* diagonal, const float* up, const float* down, const float* f);
 // The largest f + up and the smallest f with down = 1, if they are beyond what is there.
 void widen_corridor(Index n, const float* f, const float* up, const float* down, double& highest, double& lowest);
 // Sums over rows with z = y (f - b): gap = c max(z, 0) - alpha z, loss = c max(z, 0), square = alpha (1 - y (f + origin)).

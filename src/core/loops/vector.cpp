@@ -12,7 +12,6 @@ constexpr Index kBlock = 512;  // rows of a block: its partial results stay in t
 // A vector of kLanes numbers that may start anywhere; the compiler cuts it to the registers of each clone.
 #if defined(__GNUC__)
 typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
-#define RM_INLINE static inline __attribute__((always_inline))
 #else
 struct Lanes {
     double v[kLanes];
@@ -20,7 +19,6 @@ struct Lanes {
     void operator-=(const Lanes& o) { for (Index i = 0; i < kLanes; ++i) v[i] -= o.v[i]; }
     friend Lanes operator*(double t, Lanes o) { for (double& x : o.v) x *= t; return o; }
 };
-#define RM_INLINE static inline
 #endif
 RM_INLINE const Lanes& lanes(const double* p) { return *reinterpret_cast<const Lanes*>(p); }
 RM_INLINE Lanes& lanes(double* p) { return *reinterpret_cast<Lanes*>(p); }
@@ -228,6 +226,11 @@ RM_CLONES double dot(Index n, const double* a, const double* b) {
 RM_CLONES void axpy(Index n, double t, const double* x, double* y) {
 #pragma omp simd
     for (Index i = 0; i < n; ++i) y[i] += t * x[i];
+}
+
+RM_CLONES void scaled_axpy(Index n, double t, const double* s, const double* x, double* y) {
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) y[i] += t * s[i] * x[i];
 }
 
 // Where value(k), to be kept in `values`, is largest; `best` becomes it where it is more. The block is found with vectors,

@@ -49,6 +49,7 @@ void shift_in_box(Index n, const double* y, double label, double scale, double f
 double hinge_loss(Index n, const double* c, const double* z);  // sum c max(z, 0)
 double dot(Index n, const double* a, const double* b);
 void axpy(Index n, double t, const double* x, double* y);
+void scaled_axpy(Index n, double t, const double* s, const double* x, double* y);  // y += t s x
 
 constexpr double kFlatPair = 1e-12;  // relative curvature below which that of a pair of rows is rounding
 // A step of the pair of rows i, j: alpha_i grew by t and alpha_j by u; Gi and Gj are their inner products with all.

@@ -1,15 +1,32 @@
-// One problem without sifting: Newton's method, in the rows where these are few; the interior point where it stalls; principal
-// axes where that stalls too.
+// One problem without sifting: one multiplier after the other where features are many; Newton's method, in the rows where these
+// are few; the interior point where it stalls; principal axes where that stalls too.
 #pragma once
+#include "methods/coordinate_descent.hpp"
 #include "methods/principal_axes.hpp"
 #include "methods/row_newton.hpp"
 
 namespace rm {
 
-// Solves from the start that `start` carries (empty: cold).
+// Moves one multiplier after the other, where that pays, and leaves what it found in `best`. Returns whether it did.
 template <class Rows>
-Solution solve_direct(const Problem<Rows>& problem, const Options& options, const Solution& start,
-                      double penalty = 0.0) {
+bool visit_rows(const Problem<Rows>& problem, const Options& options, const Solution& start, Solution& best) {
+    if constexpr (CanVisit<Rows>) {
+        const Index n = problem.n(), d = problem.d();
+        if (options.method == Method::interior_point || problem.q || problem.B.dense()) return false;
+        if (!strategy::visit(abilities<Rows>, d) || !problem.A.contiguous()) return false;
+        double stored = 0;
+        for (Index i = 0; i < n; ++i) stored += double(problem.A.stored(i));
+        const double passes = strategy::most_passes(abilities<Rows>, n, d, std::max(stored, 1.0));
+        CoordinateDescent<Rows>(problem, options).run(start, passes, best);
+        return true;
+    }
+    return false;
+}
+
+// Newton's method from `start`, and what there is where it stalls.
+template <class Rows>
+void solve_by_newton(const Problem<Rows>& problem, const Options& options, const Solution& start, double penalty,
+                     Solution& best) {
     const bool warm_alpha = !start.alpha.empty();
     Vector reference(problem.n(), 0.5);
     if (warm_alpha)
@@ -17,21 +34,34 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
             reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
     if (penalty == 0.0)
         penalty = warm_alpha ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
-    Solution best;
-    certify_zero(problem, best);
     const Index n = problem.n(), d = problem.d();
-    const int budget = options.method == Method::interior_point ? 0 : std::min(options.max_iter, strategy::kNewtonSteps);
+    const auto left = [&] { return options.max_iter - best.n_iter; };
+    const int budget = options.method == Method::interior_point ? 0 : std::min(left(), strategy::kNewtonSteps);
     const bool by_rows = !problem.q && strategy::in_row_space(abilities<Rows>, n, d, problem.B.dense(), options.tol);
     if constexpr (CanRowGram<Rows>)
         if (by_rows) RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
     if constexpr (CanGram<Rows>)
         if (!by_rows) Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
-    const auto unfinished = [&] { return !(best.gap() <= options.tol) && best.n_iter < options.max_iter; };
+    const auto unfinished = [&] { return !(best.gap() <= options.tol) && left() > 0; };
     if constexpr (CanGram<Rows>)
         if (unfinished() && strategy::interior_point(abilities<Rows>, n, d, by_rows))
-            InteriorPoint<Rows>(problem, options).run(Vector(problem.D(), 0.0), options.max_iter - best.n_iter, best);
+            InteriorPoint<Rows>(problem, options).run(Vector(problem.D(), 0.0), left(), best);
     if (unfinished() && strategy::principal_axes(abilities<Rows>, n, d))
-        PrincipalAxes<Rows>(problem, options).run(options.max_iter - best.n_iter, best);
+        PrincipalAxes<Rows>(problem, options).run(left(), best);
+}
+
+// Solves from the start that `start` carries (empty: cold).
+template <class Rows>
+Solution solve_direct(const Problem<Rows>& problem, const Options& options, const Solution& start,
+                      double penalty = 0.0) {
+    Solution best;
+    certify_zero(problem, best);
+    const bool visited = visit_rows(problem, options, start, best);
+    if (visited && (best.gap() <= options.tol || best.n_iter >= options.max_iter)) return best;
+    if (visited && strategy::only_visits(problem.n(), problem.D())) return best;
+    Solution from = visited ? best : start;
+    if (visited && best.gap() > 2 * strategy::kNear) from.alpha.clear();  // followed closely they take more steps than none
+    solve_by_newton(problem, options, from, visited ? 0.0 : penalty, best);
     return best;
 }
 

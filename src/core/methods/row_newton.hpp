@@ -25,12 +25,13 @@ class RowNewton {
     // Runs from multipliers, if there are any, and leaves the best certified pair in `best`.
     void run(const Vector& start, Vector reference, double penalty, int max_iter, Solution& best) {
         reference_ = std::move(reference), s_ = penalty;
+        const int before = best.n_iter;
         if (problem_.intercept())
             approach(start, max_iter, best);
         else if (!start.empty())
             begin_at(start);
         if (best.gap() <= options_.tol) return;
-        run_augmented_lagrangian(*this, options_, max_iter - best.n_iter, best);
+        run_augmented_lagrangian(*this, options_, max_iter - (best.n_iter - before), best);
     }
 
   private:

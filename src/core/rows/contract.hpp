@@ -13,6 +13,11 @@
 //               copy_row(i, out)                 y_i (x_i - mean)                                   (CanCopy)
 //               kSparse                          a mark: products cost what is stored
 //               with_rows(J, poll, f)            f of the rows J, in their fastest form             (CanPick)
+//               dot_row(i, w)                    x_i'w, neither centred nor signed                  (CanVisit)
+//               add_row(i, t, s, w)              w += t s x_i for factors s of the features, or none
+//               square_row(i, s), stored(i)      sum s x_i^2; the numbers that row i takes
+//               fetch_row(i), mean()             says that row i comes next; where rows are centred
+//               contiguous()                     whether the above are quick
 //
 // Centring is free (it moves the intercept only) and keeps features with large means well conditioned.
 #pragma once
@@ -29,6 +34,12 @@ namespace rm {
 
 using Poll = std::function<void()>;  // throws when the user interrupts; may be empty
 constexpr Index kPollRows = 1 << 15;  // rows that are copied between two polls
+
+inline void prefetch([[maybe_unused]] const void* address) {
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#endif
+}
 
 namespace contract {
 template <class A> using Times = decltype(std::declval<const A&>().times((const double*)nullptr, (double*)nullptr));
@@ -47,6 +58,11 @@ template <class A> using RowGram =
     decltype(std::declval<const A&>().row_gram(std::declval<const Regularizer&>(), std::declval<const Poll&>()));
 template <class A> using Copy = decltype(std::declval<const A&>().copy_row(Index{}, (double*)nullptr));
 template <class A> using Sparse = decltype(A::kSparse);
+template <class A> using Visit = decltype(
+    std::declval<const A&>().add_row(Index{}, 1.0, std::declval<const A&>().mean(), (double*)nullptr),
+    std::declval<const A&>().fetch_row(Index{}), std::declval<const A&>().contiguous(),
+    std::declval<const A&>().dot_row(Index{}, (const double*)nullptr) +
+        std::declval<const A&>().square_row(Index{}, (const double*)nullptr) + std::declval<const A&>().stored(Index{}));
 struct Anything {
     template <class T> void operator()(const T&) const {}
 };
@@ -62,6 +78,7 @@ template <class A> constexpr bool CanGram = contract::Has<contract::Gram, A>::va
 template <class A> constexpr bool CanPadGram = contract::Has<contract::PadGram, A>::value;
 template <class A> constexpr bool CanRowGram = contract::Has<contract::RowGram, A>::value;
 template <class A> constexpr bool CanCopy = contract::Has<contract::Copy, A>::value;
+template <class A> constexpr bool CanVisit = contract::Has<contract::Visit, A>::value;
 template <class A> constexpr bool CanPick = contract::Has<contract::Pick, A>::value;
 template <class A> constexpr bool IsRows =
     contract::Has<contract::Sizes, A>::value && contract::Has<contract::Times, A>::value &&

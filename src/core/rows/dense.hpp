@@ -92,8 +92,27 @@ class DenseRows : public Features {
     void copy_row(Index i, double* out) const {
         for (Index k = 0; k < d_; ++k) out[k] = y_[i] * (X_[i * row_ + k * col_] - mean_[k]);
     }
-    // The rows J, feature-major: blocked so that reads and writes both stay in cache.
-    Columns columns(const Index* J, Index m, const Poll& poll) const {
+    bool contiguous() const { return col_ == 1; }
+    Index stored(Index) const { return d_; }
+    const double* mean() const { return mean_; }
+    double dot_row(Index i, const double* w) const { return dot(d_, X_ + i * row_, w); }
+    void add_row(Index i, double t, const double* scale, double* w) const {
+        const double* x = X_ + i * row_;
+        if (scale)
+            scaled_axpy(d_, t, scale, x, w);
+        else
+            axpy(d_, t, x, w);
+    }
+    double square_row(Index i, const double* scale) const {
+        const double* x = X_ + i * row_;
+        double sum = 0;
+        for (Index k = 0; k < d_; ++k) sum += x[k] * x[k] * (scale ? scale[k] : 1.0);
+        return sum;
+    }
+    static void fetch_row(Index) {}  // long rows are fetched while they are read
+    // The rows J with labels y, feature-major: blocked so that reads and writes both stay in cache.
+    Columns columns(const std::vector<Index>& J, const Vector& y, const Poll& poll) const {
+        const Index m = static_cast<Index>(J.size());
         Columns out(m, d_, D_ > d_);
         constexpr Index kBlock = 64;
         for (Index start = 0; start < m; start += kBlock) {
@@ -101,24 +120,24 @@ class DenseRows : public Features {
             for (Index j = start; j < std::min(start + kBlock, m); ++j) out.pad(j);
             for (Index k = 0; k < d_; ++k)
                 for (Index j = start; j < std::min(start + kBlock, m); ++j)
-                    out.set(j, k, y_[J[j]] * (X_[J[j] * row_ + k * col_] - mean_[k]));
+                    out.set(j, k, y[j] * (X_[J[j] * row_ + k * col_] - mean_[k]));
         }
         if (D_ > d_)
-            for (Index j = 0; j < m; ++j) out.set(j, d_, y_[J[j]]);
+            for (Index j = 0; j < m; ++j) out.set(j, d_, y[j]);
         return out;
     }
-    // The rows J as an array of its own.
-    DenseRows rows(const Index* J, Index m, const Poll& poll) const {
+    // The rows J with labels y as an array of its own.
+    DenseRows rows(const std::vector<Index>& J, const Vector& y, const Poll& poll) const {
+        const Index m = static_cast<Index>(J.size());
         DenseRows out({nullptr, d_, 1, m, d_, nullptr}, nullptr, mean_, D_ > d_);
         out.owned_.resize(static_cast<std::size_t>(m) * (d_ + 1));
-        double* y = out.owned_.data() + m * d_;
+        std::copy(y.begin(), y.end(), out.owned_.begin() + m * d_);
         for (Index j = 0; j < m; ++j) {
             if (j % kPollRows == 0 && poll) poll();
             for (Index k = 0; k < d_; ++k) out.owned_[j * d_ + k] = X_[J[j] * row_ + k * col_];
-            y[j] = y_[J[j]];
         }
         out.X_ = out.owned_.data();
-        out.y_ = y;
+        out.y_ = out.X_ + m * d_;
         if (products_) {
             out.products_ = products_, out.n_products_ = n_products_;
             const std::vector<Index> known = places();
@@ -129,8 +148,8 @@ class DenseRows : public Features {
 
     template <class F>
     void with_rows(const std::vector<Index>& J, const Poll& poll, F&& f) const {
-        const Index m = static_cast<Index>(J.size());
-        strategy::in_columns(d_) ? f(columns(J.data(), m, poll)) : f(rows(J.data(), m, poll));
+        const Vector y = pick(y_, J);
+        strategy::in_columns(d_) ? f(columns(J, y, poll)) : f(rows(J, y, poll));
     }
 
   private:
@@ -155,14 +174,13 @@ class DenseRows : public Features {
 
 template <class F>
 void DenseArray::with_form(const Chosen& chosen, bool sift, const Poll& poll, F&& f) const {
-    const DenseRows view(*this, chosen.labels, chosen.mean.data(), chosen.intercept);
-    const Index m = static_cast<Index>(chosen.J.size());
-    if (!sift && strategy::in_columns(d)) return f(view.columns(chosen.J.data(), m, poll));
+    const DenseRows view(*this, chosen.y.data(), chosen.mean.data(), chosen.intercept);
+    if (!sift && strategy::in_columns(d)) return f(view.columns(chosen.J, chosen.y, poll));
     const bool as_it_is = chosen.all(n) && (column_stride == 1 || row_stride == 1);
-    as_it_is ? f(view) : f(view.rows(chosen.J.data(), m, poll));
+    as_it_is ? f(view) : f(view.rows(chosen.J, chosen.y, poll));
 }
 
 static_assert(IsRows<DenseRows> && CanGram<DenseRows> && CanRowGram<DenseRows>);
-static_assert(CanCopy<DenseRows> && CanPick<DenseRows>);
+static_assert(CanCopy<DenseRows> && CanPick<DenseRows> && CanVisit<DenseRows>);
 
 }  // namespace rm

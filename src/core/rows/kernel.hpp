@@ -2,9 +2,11 @@
 #pragma once
 #include <list>
 #include <memory>
+#include <numeric>
 
 #include "regularizer.hpp"
 #include "loops/kernel_values.hpp"
+#include "loops/pairs.hpp"
 
 namespace rm {
 
@@ -33,9 +35,13 @@ std::vector<T*> row_pointers(T* first, Index m, Index stride) {
 class DenseKernel : public KernelSource {
   public:
     DenseKernel(const KernelParameters& kernel, const double* X, Index n, Index d)
-        : kernel_(kernel), X_(X), n_(n), d_(d), columns_(X, nullptr, n, d, mean().data()) {}
+        : kernel_(kernel), X_(X), n_(n), d_(d), columns_(X, nullptr, n, d, mean().data()) {
+        choose_distances();
+    }
     DenseKernel(const KernelParameters& kernel, Vector X, Index n, Index d)
-        : kernel_(kernel), own_(std::move(X)), X_(own_.data()), n_(n), d_(d), columns_(X_, nullptr, n, d, mean().data()) {}
+        : kernel_(kernel), own_(std::move(X)), X_(own_.data()), n_(n), d_(d), columns_(X_, nullptr, n, d, mean().data()) {
+        choose_distances();
+    }
     Index n() const override { return n_; }
     Vector diagonal() const override {
         Vector values(n_);
@@ -43,9 +49,19 @@ class DenseKernel : public KernelSource {
         return values;
     }
     void rows(const Index* I, Index m, float* const* out) const override {
-        std::vector<float> own(m * d_);
-        for (Index r = 0; r < m; ++r) columns_.copy_row(I[r], own.data() + r * d_);
-        kernel_values(kernel_, own.data(), m, columns_, out);
+        std::vector<Index> order(m);  // those by inner products first
+        std::iota(order.begin(), order.end(), Index(0));
+        const auto middle = std::stable_partition(order.begin(), order.end(), [&](Index r) { return is_short(I[r]); });
+        std::vector<float> own(m * d_), squares(m);
+        std::vector<float*> to(m);
+        for (Index r = 0; r < m; ++r) {
+            columns_.copy_row(I[order[r]], own.data() + r * d_);
+            squares[r] = is_short(I[order[r]]) ? columns_.squares()[I[order[r]]] : 0.0f;
+            to[r] = out[order[r]];
+        }
+        const Index s = middle - order.begin();
+        kernel_values(kernel_, own.data(), s, columns_, to.data(), squares.data());
+        kernel_values(kernel_, own.data() + s * d_, m - s, columns_, to.data() + s);
     }
     void block(const Index* I, Index m, const Index* J, Index k, double* out) const override {
         Vector own(m * d_);
@@ -58,14 +74,23 @@ class DenseKernel : public KernelSource {
         return std::make_unique<DenseKernel>(kernel_, std::move(X), Index(J.size()), d_);
     }
     // One row alone is a pass over all data: with many features, as slow as memory.
-    Index together() const override { return d_ < 64 ? 1 : 24; }
+    Index together() const override { return strategy::rows_at_once(d_); }
     // The sum of d terms, then t exp(-t) <= 0.4 or the power.
     double rounding() const override {
-        const double sum = 6e-8 * double(d_ + 2);
-        return 3e-7 + sum * (kernel_.of_distance() ? 0.4 : kernel_.kind == KernelKind::poly ? kernel_.degree : 1.0);
+        if (longest_ > 0.0) return 3e-7 + strategy::kRoundingOfProducts;
+        const double power = kernel_.kind == KernelKind::poly ? kernel_.degree : 1.0;
+        return 3e-7 + summation_rounding(d_) * (kernel_.of_distance() ? 0.4 : power);
     }
 
   private:
+    // By inner products where rows are dear. Rounding is that of gamma |x| |y| exp(-gamma |x - y|^2), at most gamma |x|^2 and
+    // a half: rows that are too long for it get differences, also against short ones.
+    void choose_distances() {
+        if (kernel_.kind != KernelKind::rbf || strategy::rows_at_once(d_) == 1) return;
+        longest_ = (strategy::kRoundingOfProducts / (2.0 * summation_rounding(d_ + 2)) - 0.5) / kernel_.gamma;
+        if (longest_ > 0.0) columns_.add_squares();
+    }
+    bool is_short(Index i) const { return longest_ > 0.0 && columns_.squares()[i] <= longest_; }
     // Distances know no origin; near the mean single precision has most to say about them.
     Vector mean() const {
         Vector sum(d_, 0.0);
@@ -78,6 +103,7 @@ class DenseKernel : public KernelSource {
     const double* X_;
     Index n_, d_;
     PackedRows<float> columns_;
+    double longest_ = 0.0;  // |x|^2 of rows whose distances come from inner products
 };
 
 class SparseKernel : public KernelSource {
@@ -159,6 +185,14 @@ class GivenKernel : public KernelSource {
     Index n_;
 };
 
+// Room for n numbers, and zeros up to where passes end.
+inline std::unique_ptr<float[]> padded_row(Index n) {
+    const Index whole = padded(n, kRowsAtOnce);
+    std::unique_ptr<float[]> row(new float[whole]);
+    std::fill(row.get() + n, row.get() + whole, 0.0f);
+    return row;
+}
+
 // The rows of a source that were asked for last, as many as the budget holds.
 class KernelRows {
   public:
@@ -207,7 +241,7 @@ class KernelRows {
     float* take_slot(Index i) {
         if (Index(slots_.size()) < capacity_) {
             slot_[i] = Index(slots_.size());
-            slots_.push_back({std::unique_ptr<float[]>(new float[n_]), i, order_.insert(order_.end(), slot_[i])});
+            slots_.push_back({padded_row(n_), i, order_.insert(order_.end(), slot_[i])});
         } else {
             Slot& oldest = slots_[order_.front()];
             slot_[oldest.owner] = -1;

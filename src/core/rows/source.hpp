@@ -38,8 +38,7 @@ inline Vector pick(const double* from, const std::vector<Index>& J) {
 // The rows of one problem among those of the caller.
 struct Chosen {
     std::vector<Index> J;
-    const double* labels;  // of all rows
-    Vector y, mean;        // labels of J, and where J is centred
+    Vector y, mean;  // labels of J, and where J is centred
     bool intercept;
 
     bool all(Index n) const {  // a permutation or a bootstrap sample is not the matrix itself

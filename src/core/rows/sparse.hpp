@@ -16,139 +16,142 @@ struct SparseArray : FeatureSource {
     SparseArray(const double* values, const std::int32_t* indices, const std::int64_t* indptr, Index n, Index d)
         : values(values), indices(indices), indptr(indptr), n(n), d(d) {}
     double score(Index i, const double* w) const {
-        double sum = 0;
-        for (auto p = indptr[i]; p < indptr[i + 1]; ++p) sum += values[p] * w[indices[p]];
-        return sum;
+        double even = 0, odd = 0;  // two sums: one would wait for itself
+        auto p = indptr[i];
+        const auto last = indptr[i + 1];
+        for (; p + 1 < last; p += 2) even += values[p] * w[indices[p]], odd += values[p + 1] * w[indices[p + 1]];
+        return p < last ? even + odd + values[p] * w[indices[p]] : even + odd;
     }
+    void add(Index i, double t, double* out) const {
+        for (auto p = indptr[i]; p < indptr[i + 1]; ++p) out[indices[p]] += t * values[p];
+    }
+    // Rows that visits lead through in any order are not centred: it would cost a pass, and d numbers a problem.
     Vector centre(const std::vector<Index>& J) const {
-        return middle(d, J, [this](Index i, double* sum) {
-            for (auto p = indptr[i]; p < indptr[i + 1]; ++p) sum[indices[p]] += values[p];
-        });
+        if (strategy::visit_sparse(d)) return Vector(d, 0.0);
+        return middle(d, J, [this](Index i, double* sum) { add(i, 1.0, sum); });
     }
     template <class F>
     void with_form(const Chosen& chosen, bool sift, const Poll& poll, F&& f) const;
 };
 
-// Compressed sparse rows with sorted indices, centred implicitly: the matrix is never filled.
+// Some or all of the caller's rows, where they are; centred implicitly: the matrix is neither filled nor copied.
 class SparseRows : public Features {
   public:
     static constexpr bool kSparse = true;
-    SparseRows(const SparseArray& X, const double* y, const double* mean, bool intercept)
-        : values_(X.values), indices_(X.indices), indptr_(X.indptr), n_(X.n), d_(X.d), D_(X.d + intercept), y_(y),
-          mean_(mean) {}
+    SparseRows(const SparseArray& X, std::vector<Index> places, Vector y, const double* mean, bool intercept)
+        : X_(X), places_(std::move(places)), D_(X.d + intercept), y_(std::move(y)), mean_(mean) {}
     SparseRows(SparseRows&&) = default;
     SparseRows(const SparseRows&) = delete;
 
-    Index n() const { return n_; }
-    Index d() const { return d_; }
+    Index n() const { return static_cast<Index>(places_.size()); }
+    Index d() const { return X_.d; }
     Index D() const { return D_; }
 
     void times(const double* theta, double* out) const {
-        const double b = (D_ > d_ ? theta[d_] : 0.0) - dot(d_, mean_, theta);
-        for (Index i = 0; i < n_; ++i) {
-            double sum = b;
-            for (auto p = indptr_[i]; p < indptr_[i + 1]; ++p) sum += values_[p] * theta[indices_[p]];
-            out[i] = y_[i] * sum;
-        }
+        const double b = (D_ > d() ? theta[d()] : 0.0) - dot(d(), mean_, theta);
+        for (Index i = 0; i < n(); ++i) out[i] = y_[i] * (dot_row(i, theta) + b);
     }
     void transposed_times(const double* v, double* out) const {
         std::fill(out, out + D_, 0.0);
         double total = 0;
-        for (Index i = 0; i < n_; ++i) {
+        for (Index i = 0; i < n(); ++i) {
             const double t = v[i] * y_[i];
             if (t == 0.0) continue;
             total += t;
-            for (auto p = indptr_[i]; p < indptr_[i + 1]; ++p) out[indices_[p]] += t * values_[p];
+            X_.add(places_[i], t, out);
         }
-        axpy(d_, -total, mean_, out);
-        if (D_ > d_) out[d_] = total;
+        axpy(d(), -total, mean_, out);
+        if (D_ > d()) out[d()] = total;
     }
     void gram(const Index* J, Index m, const double* weights, double* H) const {
+        const Index d = X_.d;
         for (Index k = 0; k < D_; ++k) std::fill(H + k * D_ + k, H + (k + 1) * D_, 0.0);
-        Vector sum(d_, 0.0);
+        Vector sum(d, 0.0);
         double total = 0;
         for (Index j = 0; j < m; ++j) {
-            const auto first = indptr_[J[j]], last = indptr_[J[j] + 1];
+            const auto first = X_.indptr[places_[J[j]]], last = X_.indptr[places_[J[j]] + 1];
             for (auto p = first; p < last; ++p) {  // sorted indices: q >= p stays in the lower triangle
-                double* column = H + indices_[p] * D_;
-                const double t = weights[j] * values_[p];
-                for (auto q = p; q < last; ++q) column[indices_[q]] += t * values_[q];
-                sum[indices_[p]] += t;
+                double* column = H + X_.indices[p] * D_;
+                const double t = weights[j] * X_.values[p];
+                for (auto q = p; q < last; ++q) column[X_.indices[q]] += t * X_.values[q];
+                sum[X_.indices[p]] += t;
             }
             total += weights[j];
         }
         // sum w (x - m)(x - m)' = sum w x x' - s m' - m s' + (sum w) m m'
-        for (Index k = 0; k < d_; ++k) {
-            axpy(d_ - k, total * mean_[k] - sum[k], mean_ + k, H + k * D_ + k);
-            axpy(d_ - k, -mean_[k], sum.data() + k, H + k * D_ + k);
-            if (D_ > d_) H[k * D_ + d_] = sum[k] - total * mean_[k];
+        for (Index k = 0; k < d; ++k) {
+            axpy(d - k, total * mean_[k] - sum[k], mean_ + k, H + k * D_ + k);
+            axpy(d - k, -mean_[k], sum.data() + k, H + k * D_ + k);
+            if (D_ > d) H[k * D_ + d] = sum[k] - total * mean_[k];
         }
-        if (D_ > d_) H[d_ * D_ + d_] = total;
+        if (D_ > d) H[d * D_ + d] = total;
     }
     // Row by row, against a dense copy of B^{-1} times one of them.
     const Vector& row_gram(const Regularizer& B, const Poll& poll) const {
         if (!row_gram_.empty()) return row_gram_;
-        Vector products(static_cast<std::size_t>(n_) * n_), row(d_);
-        std::vector<Index> all(n_);
+        const Index n = this->n();
+        Vector products(static_cast<std::size_t>(n) * n), row(d());
+        std::vector<Index> all(n);
         std::iota(all.begin(), all.end(), Index{0});
-        for (Index i = 0; i < n_; ++i) {
+        for (Index i = 0; i < n; ++i) {
             if (poll) poll();
             std::fill(row.begin(), row.end(), 0.0);
-            for (auto p = indptr_[i]; p < indptr_[i + 1]; ++p) row[indices_[p]] = values_[p];
+            X_.add(places_[i], 1.0, row.data());
             B.divide(row.data());
-            for (Index j = i; j < n_; ++j) {
-                double sum = 0;
-                for (auto p = indptr_[j]; p < indptr_[j + 1]; ++p) sum += values_[p] * row[indices_[p]];
-                products[i * n_ + j] = products[j * n_ + i] = sum;
-            }
+            for (Index j = i; j < n; ++j) products[i * n + j] = products[j * n + i] = dot_row(j, row.data());
         }
-        return row_gram_ = signed_gram(products.data(), n_, all, y_, D_ > d_);
+        const bool centred = D_ > d() && !strategy::visit_sparse(d());  // as `mean` is
+        return row_gram_ = signed_gram(products.data(), n, all, y_.data(), centred);
     }
     void copy_row(Index i, double* out) const {
-        for (Index k = 0; k < d_; ++k) out[k] = -y_[i] * mean_[k];
-        for (auto p = indptr_[i]; p < indptr_[i + 1]; ++p) out[indices_[p]] += y_[i] * values_[p];
+        for (Index k = 0; k < d(); ++k) out[k] = -y_[i] * mean_[k];
+        X_.add(places_[i], y_[i], out);
     }
-    SparseRows rows(const Index* J, Index m, const Poll& poll) const {
-        SparseRows out({nullptr, nullptr, nullptr, m, d_}, nullptr, mean_, D_ > d_);
-        out.own_indptr_.push_back(0);
-        for (Index j = 0; j < m; ++j) {
-            if (j % kPollRows == 0 && poll) poll();
-            const auto first = indptr_[J[j]], last = indptr_[J[j] + 1];
-            out.own_values_.insert(out.own_values_.end(), values_ + first, values_ + last);
-            out.own_indices_.insert(out.own_indices_.end(), indices_ + first, indices_ + last);
-            out.own_indptr_.push_back(static_cast<std::int64_t>(out.own_values_.size()));
-            out.own_y_.push_back(y_[J[j]]);
-        }
-        out.values_ = out.own_values_.data(), out.indices_ = out.own_indices_.data();
-        out.indptr_ = out.own_indptr_.data(), out.y_ = out.own_y_.data();
-        return out;
+
+    static bool contiguous() { return true; }
+    Index stored(Index i) const { return X_.indptr[places_[i] + 1] - X_.indptr[places_[i]]; }
+    const double* mean() const { return mean_; }
+    double dot_row(Index i, const double* w) const { return X_.score(places_[i], w); }
+    void add_row(Index i, double t, const double* scale, double* w) const {
+        if (!scale) return X_.add(places_[i], t, w);
+        for (auto p = X_.indptr[places_[i]]; p < X_.indptr[places_[i] + 1]; ++p)
+            w[X_.indices[p]] += t * X_.values[p] * scale[X_.indices[p]];
+    }
+    double square_row(Index i, const double* scale) const {
+        double sum = 0;
+        for (auto p = X_.indptr[places_[i]]; p < X_.indptr[places_[i] + 1]; ++p)
+            sum += X_.values[p] * X_.values[p] * (scale ? scale[X_.indices[p]] : 1.0);
+        return sum;
+    }
+    void fetch_row(Index i) const {
+        constexpr Index kLine = 64;  // bytes
+        const auto first = X_.indptr[places_[i]], last = X_.indptr[places_[i] + 1];
+        for (auto p = first; p < last; p += kLine / Index{sizeof(double)}) prefetch(X_.values + p);
+        for (auto p = first; p < last; p += kLine / Index{sizeof(std::int32_t)}) prefetch(X_.indices + p);
     }
 
     template <class F>
-    void with_rows(const std::vector<Index>& J, const Poll& poll, F&& f) const {
-        f(rows(J.data(), static_cast<Index>(J.size()), poll));
+    void with_rows(const std::vector<Index>& J, const Poll&, F&& f) const {
+        std::vector<Index> places(J.size());
+        for (std::size_t j = 0; j < J.size(); ++j) places[j] = places_[J[j]];
+        f(SparseRows(X_, std::move(places), pick(y_.data(), J), mean_, D_ > d()));
     }
 
   private:
-    const double* values_;
-    const std::int32_t* indices_;
-    const std::int64_t* indptr_;
-    Index n_, d_, D_;
-    const double* y_;
+    const SparseArray& X_;
+    std::vector<Index> places_;
+    Index D_;
+    Vector y_;
     const double* mean_;
-    Vector own_values_, own_y_;
     mutable Vector row_gram_;
-    std::vector<std::int32_t> own_indices_;
-    std::vector<std::int64_t> own_indptr_;
 };
 
 template <class F>
-void SparseArray::with_form(const Chosen& chosen, bool, const Poll& poll, F&& f) const {
-    const SparseRows view(*this, chosen.labels, chosen.mean.data(), chosen.intercept);
-    chosen.all(n) ? f(view) : f(view.rows(chosen.J.data(), static_cast<Index>(chosen.J.size()), poll));
+void SparseArray::with_form(const Chosen& chosen, bool, const Poll&, F&& f) const {
+    f(SparseRows(*this, chosen.J, chosen.y, chosen.mean.data(), chosen.intercept));
 }
 
 static_assert(IsRows<SparseRows> && CanGram<SparseRows> && CanRowGram<SparseRows>);
-static_assert(CanCopy<SparseRows> && CanPick<SparseRows>);
+static_assert(CanCopy<SparseRows> && CanPick<SparseRows> && CanVisit<SparseRows>);
 
 }  // namespace rm

@@ -28,8 +28,11 @@ PAPER = (
     help="Nested selection, or selection and report on the same folds.  [default: honest]",
 )
 @click.option("--runs", type=click.IntRange(1), help="Splits of each set, or repetitions of the folds.")
-@click.option("--datasets", type=Names(), help="Only these sets: ida/heart,… or heart,….")
+@click.option("--datasets", type=Names(), help="Only these sets: ida/heart,… or heart,…; of faces these recipes.")
 @click.option("--models", type=Names(), help="Only these models.")
+@click.option("--against", "baseline", metavar="MODEL", help="The model that the others are tested against.")
+@click.option("--configurations", "budget", type=click.IntRange(1), help="How many are tried of each model.")
+@click.option("--differences", is_flag=True, help="Also paired differences by set, and what was chosen how often.")
 @click.option("--jobs", type=int, default=None, help="Processes; timings always use one.  [default: all cores]")
 @click.option("--quick", is_flag=True, help="Few sets, runs and configurations: under two minutes.")
 @click.option(
@@ -40,23 +43,25 @@ PAPER = (
     help="Folder for tables and the store.",
 )
 @click.option("--offline", is_flag=True, help="For the faces: pairs that need no download, in place of LFW.")
-def command(what, protocol, runs, datasets, models, jobs, quick, out, offline):
+def command(what, protocol, jobs, quick, out, offline, differences, **options):
     """Run the paper's experiments and print our numbers beside its own.
 
     Needs the IDA and UCI sets, and LFW for table6 and figures 3 to 5: set RADIUSMARGIN_DATA to their folder. "all" is
     everything but the faces, as far as the data are there, joined in OUT/report.html. transformations, maps,
-    map-figure (nearest neighbours after a learned transformation), criteria (choosing without folds), table6-best
-    and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished: stop it at any time,
-    and the next call goes on from there. FILE.toml is a specification of your own.
+    map-figure (nearest neighbours after a learned transformation), criteria (choosing without folds), table6-narrow,
+    table6-best and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished: stop it
+    at any time, and the next call goes on from there. FILE.toml is a specification of your own.
     """
-    if what in FACE_NAMES and (protocol == "paper" or runs or datasets):
-        raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper, --runs or --datasets")
+    if what in FACE_NAMES and (protocol == "paper" or options["runs"]):
+        raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper or --runs")
     if offline and what not in FACE_NAMES:
         raise click.UsageError(f"--offline goes with {', '.join(FACE_NAMES)} only")
+    if options["baseline"] and what == "all":
+        raise click.UsageError("--against goes with one table: the models of all of them differ")
     if out.exists() and not out.is_dir():
         raise click.UsageError(f"--out must be a folder, and {out} is a file")
-    options = {"runs": runs, "datasets": datasets, "models": models}
-    make = partial(_one, protocol=protocol, options=options, jobs=jobs, quick=quick, out=out, offline=offline)
+    how = {"protocol": protocol, "jobs": jobs, "quick": quick, "offline": offline}
+    make = partial(_one, options=options, out=out, differences=differences, **how)
     if what == "all":
         return _all(make, out)
     return 1 if make(what)[1] else 0
@@ -78,11 +83,12 @@ def _all(make, out) -> int:
     return 1 if any(failed for _, failed in made.values()) else 0
 
 
-def _one(name, *, options, out, **how):
-    """(exhibit, number of cells that failed); its files are written and its table is shown."""
+def _one(name, *, options, out, differences, **how):
+    """(exhibit, number of cells that failed); its files are written and its tables are shown."""
     from ..experiments import exhibits, outputs
     from ..experiments.tables import write_table
 
+    details = {}
     if name in exhibits.PICTURES:
         exhibit, failed, written = _picture(exhibits.PICTURES[name], name, options), 0, []
         if exhibit.table is not None:
@@ -90,12 +96,15 @@ def _one(name, *, options, out, **how):
     else:
         outcome = _experiment(name, options=options, out=out, **how)
         exhibit, failed = exhibits.from_outcome(outcome), outcome.n_failed
-        written = outputs.write_all(outcome, out)  # first of all, for a terminal may go away
+        details = outputs.details(outcome) if differences else {}
+        written = outputs.write_all(outcome, out, details)  # first of all, for a terminal may go away
         written += write_faces(outcome, out) if outcome.spec.protocol == "pairs" else []
     written += exhibits.save_figures(exhibit, out)
     terminal = console()
     if exhibit.table is not None:
         show_table(exhibit.table, terminal)
+    for table in details.values():
+        show_table(table, terminal)
     for path in written:
         terminal.print(f"wrote {path}", markup=False)
     return exhibit, failed
@@ -114,11 +123,14 @@ def _experiment(name, *, protocol, options, jobs, quick, out, offline):
     from ..experiments.catalogue import resolve_models
 
     spec = load_spec(name, quick=quick)
-    options = {**options, "datasets": _known_sets(options["datasets"], spec)}
+    against = options["baseline"] and resolve_models([options["baseline"]])[0]
+    options = {**options, "datasets": _known_sets(options["datasets"], spec), "baseline": against}
     if spec.protocol in ("honest", "paper") and not spec.components:
         options["protocol"] = protocol
     spec = spec.with_options(**options)
-    resolve_models(spec.models)  # a wrong name is told before the data are read
+    models = resolve_models(spec.models)  # a wrong name is told before the data are read
+    if against and against not in models:
+        raise click.UsageError(f"--against must be one of the models compared, {', '.join(models)}; got {against}")
     spec, tasks = load_faces(spec, offline) if spec.protocol == "pairs" else (spec, workflow.load_tasks(spec))
     with progress_bar(spec.name) as progress:
         return workflow.run_experiment(spec, tasks, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress)

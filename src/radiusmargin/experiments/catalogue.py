@@ -14,11 +14,12 @@ from ..models.grids import Grid, Powers
 from ..models.registry import BUDGET, ModelEntry, list_models
 from ..models.registry import get_model as registered_model
 from ..pairs import LDML
-from ..selection import FSVMCV
+from ..selection import FSVMCV, AutoSVM
 from .neighbours import NEIGHBOURS
 from .references import REFERENCES
 
 __all__ = [
+    "get_model",
     "grid_of",
     "is_batched",
     "is_scale_free",
@@ -35,7 +36,11 @@ __all__ = [
 SELF_TUNING = (
     ModelEntry(
         key="fsvm-cv", name="FSVMCV", estimator=FSVMCV, grid=None, kernel_grid=None,
-        reference="this package: C, whitening and scatter of F-SVM, averaged over the near-best",
+        reference="this package: C and whitening of F-SVM, averaged over the near-best",
+    ),
+    ModelEntry(
+        key="auto", name="AutoSVM", estimator=AutoSVM, fixed={"probability": True}, grid=None, kernel_grid=None,
+        reference="this package: linear, Gaussian and Laplacian SVMs, each averaged over the near-best, and averaged",
     ),
 )  # fmt: skip
 
@@ -59,6 +64,9 @@ OF_PAIRS = (
         "identification, ICCV 2009",
     ),
 )  # fmt: skip
+
+#: What a cell fixes of the features of pairs, not of a model.
+OF_FEATURES = ("pair_components",)
 
 #: Models that are there to show what the units of the features do: nothing standardises for them.
 RAW = ("svm-raw",)
@@ -146,15 +154,17 @@ def grid_of(key: str, kernel: str, budget: int | None = None, *, C: Powers | Non
 
 def make_estimator(cell, **params):
     """The estimator of a cell, unfitted."""
-    entry = get_model(cell.model)
-    return entry.estimator(**{**entry.fixed, **cell.fixed, **params})
+    fixed = {name: value for name, value in cell.fixed.items() if name not in OF_FEATURES}
+    return get_model(cell.model).estimator(**{**fixed, **params})
 
 
 def is_scale_free(cell) -> bool:
-    """Whether nothing is standardised: linear F-SVM does not notice units, and some are to show their effect."""
-    if cell.model in RAW or is_of_pairs(cell.model):
+    """Whether nothing is standardised: linear F-SVM does not notice units, some are to show their effect, and principal
+    components would be whitened by it.
+    """
+    if cell.model in RAW or is_of_pairs(cell.model) or "pair_components" in cell.fixed:
         return True
-    return cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV)
+    return cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV, AutoSVM)
 
 
 def is_of_pairs(key: str) -> bool:

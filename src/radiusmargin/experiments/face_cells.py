@@ -29,7 +29,7 @@ PAIR_MODEL_COMPONENTS = 100
 def verified(cell, task) -> dict:
     """Choose inside the training folds, fit there, and look at the test fold once."""
     fixed = dict(cell.fixed)
-    sizes, narrow = fixed.pop("n_components", None), fixed.pop("pair_components", None)
+    sizes, narrow = fixed.pop("n_components", None), fixed.get("pair_components")
     outer, inner, seconds = nested_views(task, cell.run, cell.inner_folds, is_of_pairs(cell.model), sizes)
     if narrow is not None:
         outer, inner = outer.narrowed(narrow), [view.narrowed(narrow) for view in inner]
@@ -64,10 +64,12 @@ class View:
     truth: np.ndarray
 
     def narrowed(self, n_components) -> View:
-        """The first principal components of the standardised pair features, where there are more."""
-        if self.X.shape[1] <= n_components:
-            return self
-        reduce = make_pipeline(StandardScaler(), PCA(n_components, svd_solver="covariance_eigh")).fit(self.X)
+        """The first principal components of the standardised pair features, in their units; these features themselves where
+        there are no more of them.
+        """
+        few = self.X.shape[1] <= n_components
+        axes = "passthrough" if few else PCA(n_components, svd_solver="covariance_eigh")
+        reduce = make_pipeline(StandardScaler(), axes).fit(self.X)
         return replace(self, X=reduce.transform(self.X), unseen=reduce.transform(self.unseen))
 
 

@@ -21,7 +21,7 @@ from .tuning import choose, final_estimator
 __all__ = ["DEFAULT_MODEL", "fit_final"]
 
 #: What `fit` fits when no model is named, a key of the catalogue.
-DEFAULT_MODEL = "fsvm-cv"
+DEFAULT_MODEL = "auto"
 
 #: Attributes of a model that prove how far from the optimum it is.
 CERTIFICATE = ("objective_", "dual_objective_", "dual_gap_")

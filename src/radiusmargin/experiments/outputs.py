@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import results
+from .differences import detail_tables
 from .faces import examples_table, make_figure, roc_table
 from .recommend import recommend
 from .tables import Table, to_csv, to_html, write_table, write_text
 from .workflow import Outcome, data_notes, protocol_notes
 
-__all__ = ["main_figure", "main_table", "report_html", "to_csv_text", "to_json", "write_all"]
+__all__ = ["details", "main_figure", "main_table", "report_html", "to_csv_text", "to_json", "write_all"]
 
 
 def main_table(outcome: Outcome) -> Table:
@@ -31,6 +32,12 @@ def main_table(outcome: Outcome) -> Table:
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
     notes += (*outcome.notes, *results.provenance_notes(outcome.summary))
     return replace(table, notes=notes)
+
+
+def details(outcome: Outcome) -> dict[str, Table]:
+    """Differences and choices behind a table of accuracies, by the ending of their file names; else nothing."""
+    spec = outcome.spec
+    return detail_tables(outcome.summary) if spec.quantity == "accuracy" and not spec.components else {}
 
 
 def main_figure(outcome: Outcome):
@@ -81,13 +88,15 @@ def to_csv_text(outcome: Outcome) -> str:
     return to_csv(main_table(outcome))
 
 
-def write_all(outcome: Outcome, folder) -> list[Path]:
-    """Markdown, LaTeX, CSV and HTML of an experiment; returns the paths."""
+def write_all(outcome: Outcome, folder, details: dict[str, Table] | None = None) -> list[Path]:
+    """Markdown, LaTeX, CSV and HTML of an experiment, and tables beside it by the ending of their names; returns the paths."""
     folder = Path(folder)
     named = outcome.spec.protocol in ("honest", "paper")
     name = f"{outcome.spec.name}-{outcome.spec.protocol}" if named else outcome.spec.name
     page = report_html(outcome)  # made before the first file is written
-    return [*write_table(main_table(outcome), folder, name), write_text(folder / f"{name}.html", page)]
+    tables = {name: main_table(outcome)} | {f"{name}-{ending}": table for ending, table in (details or {}).items()}
+    paths = [path for name, table in tables.items() for path in write_table(table, folder, name)]
+    return [*paths, write_text(folder / f"{name}.html", page)]
 
 
 def report_html(outcome: Outcome, title: str | None = None) -> str:

@@ -13,14 +13,14 @@ from scipy import sparse
 from ..datasets import DataError, TaskData
 from ..models.grids import Powers
 from ..pairs import PairTask
-from .catalogue import grid_of, has_own_search, is_conic, is_of_pairs, resolve_models
+from .catalogue import get_model, grid_of, has_own_search, is_conic, is_of_pairs, resolve_models
 from .seeds import seed_for
 from .spec import Spec
 
 __all__ = ["Cell", "data_fingerprint", "make_plan"]
 
 #: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
-HARNESS_VERSION = 3
+HARNESS_VERSION = 4
 
 #: Thousands of pairs want smaller C than the registry's, and whitened features still smaller ones: 2^-17 to 2^-2.
 PAIR_C = Powers(centre=-9, spacing=3, reach=8)
@@ -30,7 +30,8 @@ PAIR_C = Powers(centre=-9, spacing=3, reach=8)
 class Cell:
     """One model on one split of one data set: the unit of work, of storage and of failure.
 
-    Everything that the result depends on is a field, so that the hash of the fields is its identity.
+    Everything that the result depends on is a field, so that the hash of the fields is its identity. `fixed` are all
+    parameters of the model that are not tuned, those of its entry in the catalogue among them.
     """
 
     dataset: str
@@ -149,13 +150,15 @@ def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
     spec = replace(spec, **spec.conic) if is_conic(model) else spec
     # Along an axis that is fixed, a model that would tune it tries more of the rest: all try as much.
     grid = grid_of(model, spec.kernel, spec.budget, C=PAIR_C if spec.protocol == "pairs" else None, fixed=fixed)
-    if spec.protocol == "pairs" and spec.max_components and is_conic(model):
-        fixed = {**fixed, "pair_components": spec.max_components}
+    narrow = spec.pair_components or (spec.max_components if is_conic(model) else None)
+    if spec.protocol == "pairs" and narrow:
+        fixed = {**fixed, "pair_components": narrow}
     if spec.kernel == "rbf" and spec.max_components and is_conic(model) and "n_components" not in {**grid, **fixed}:
         fixed = {**fixed, "n_components": spec.max_components}
     return Cell(
         dataset=name, data=fingerprint, run=run, model=model, protocol=spec.protocol, kernel=spec.kernel,
         splits=spec.splits, folds=spec.folds, inner_folds=spec.inner_folds, budget=spec.budget,
-        timing_rows=spec.timing_rows if spec.protocol == "timing" else 0, grid=grid, fixed=fixed,
+        timing_rows=spec.timing_rows if spec.protocol == "timing" else 0, grid=grid,
+        fixed={**get_model(model).fixed, **fixed},
         metric=spec.metric,
     )  # fmt: skip

@@ -23,8 +23,11 @@ __all__ = [
     "legend",
     "model_table",
     "parameter_table",
+    "parameter_text",
     "provenance_notes",
     "seconds_table",
+    "short_name",
+    "signed",
 ]
 
 
@@ -49,14 +52,14 @@ def accuracy_table(summary: Summary, spec: Spec) -> Table:
 def _accuracy_row(summary, spec, dataset):
     entries = [summary.entry(dataset, key) for key in summary.models]
     best = max((round(entry.mean, 4) for entry in entries if entry.values), default=None)
-    cells = [TableCell(dataset.partition("/")[2] or dataset)]
+    cells = [TableCell(short_name(dataset))]
     for entry in entries:
         if not entry.values:
             cells.append(TableCell("over budget" if entry.over_budget else "failed"))
             continue
         text = summary.metric.text(entry.mean, entry.standard_error)
         paper = paper_value(spec.paper_table, dataset, entry.model)
-        small = "" if paper is None else f"({paper:.2f}; {_signed(100 * entry.mean - paper)})"
+        small = "" if paper is None else f"({paper:.2f}; {signed(100 * entry.mean - paper)})"
         if entry.errors:
             small = f"{small} {len(entry.values)} of {len(entry.values) + len(entry.errors)} splits".strip()
         cells.append(TableCell(text, round(entry.mean, 4) == best, entry.mark, small))
@@ -68,7 +71,17 @@ def _plus_minus(mean, error) -> str:
     return f"{text} ± {100 * error:.2f}" if np.isfinite(error) else text
 
 
-def _signed(value) -> str:
+def short_name(dataset: str) -> str:
+    """A set without its group.
+
+    >>> short_name("ida/heart"), short_name("mine")
+    ('heart', 'mine')
+    """
+    return dataset.partition("/")[2] or dataset
+
+
+def signed(value: float) -> str:
+    """Two digits with a sign, the minus one that aligns."""
     return f"{value:+.2f}".replace("-", "−")
 
 
@@ -184,7 +197,7 @@ def seconds_table(summary: Summary, spec: Spec) -> Table:
     header = ("data set", *(summary.names[key] for key in summary.models))
     rows, data = [], []
     for dataset in summary.datasets:
-        row = [TableCell(dataset.partition("/")[2] or dataset)]
+        row = [TableCell(short_name(dataset))]
         for key in summary.models:
             seconds = summary.entry(dataset, key).median("fit_seconds")
             paper = paper_value(spec.paper_table, dataset, key)
@@ -240,7 +253,7 @@ def parameter_table(summary: Summary) -> Table:
     header = ("data set", *(summary.names[key] for key in summary.models))
     rows = []
     for dataset in summary.datasets:
-        row = [TableCell(dataset.partition("/")[2] or dataset)]
+        row = [TableCell(short_name(dataset))]
         for key in summary.models:
             row.append(_favourite(summary.entry(dataset, key).records))
         rows.append(row)
@@ -249,17 +262,19 @@ def parameter_table(summary: Summary) -> Table:
 
 
 def _favourite(records) -> TableCell:
-    texts = Counter(", ".join(f"{k}={_value(v)}" for k, v in r["params"].items() if k != "kernel") for r in records)
+    texts = Counter(
+        ", ".join(f"{k}={parameter_text(v)}" for k, v in r["params"].items() if k != "kernel") for r in records
+    )
     if not texts:
         return TableCell("–")
     text, count = texts.most_common(1)[0]
     return TableCell(text or "none", small=f"{count}/{len(records)}")
 
 
-def _value(value) -> str:
-    """A number as a power of two where it is one.
+def parameter_text(value) -> str:
+    """A value of a hyper-parameter: a number as a power of two where it is one.
 
-    >>> _value(0.25), _value(8.0), _value(0.1)
+    >>> parameter_text(0.25), parameter_text(8.0), parameter_text(0.1)
     ('2^-2', '2^3', '0.1')
     """
     if isinstance(value, float) and value > 0 and not (0.5 < value < 2):

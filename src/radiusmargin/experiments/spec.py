@@ -55,6 +55,8 @@ class Spec:
     max_components : int or None
         Kernel dimensions that models solved by a conic program are given, whose cost grows fast with them;
         None for all.
+    pair_components : int or None
+        Principal components of the features of pairs that every model is given; None for all.
     baseline : str
         The model that others are tested against.
     paper_table, quantity : str
@@ -83,6 +85,7 @@ class Spec:
     timing_rows: int = 400
     components: tuple[int, ...] = ()
     max_components: int | None = None
+    pair_components: int | None = None
     baseline: str = "svm"
     paper_table: str = ""
     quantity: str = "accuracy"
@@ -107,6 +110,7 @@ class Spec:
             ("timing_rows", self.timing_rows, 20),
             ("budget", 1 if self.budget is None else self.budget, 1),
             ("max_components", 1 if self.max_components is None else self.max_components, 1),
+            ("pair_components", 1 if self.pair_components is None else self.pair_components, 1),
             ("max_rows", 20 if self.max_rows is None else self.max_rows, 20),
         ):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:

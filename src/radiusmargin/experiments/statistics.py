@@ -108,7 +108,8 @@ def corrected_t_test(a, b, test_ratio) -> TestResult:
     """Paired t-test over resampled splits of one data set, with the correction of Nadeau and Bengio [1]_.
 
     The splits share training data, so the variance of the mean difference is not ``s^2 / J`` but about
-    ``(1/J + n_test/n_train) s^2``. A ``test_ratio`` of 0 gives the ordinary paired t-test.
+    ``(1/J + n_test/n_train) s^2``. A ``test_ratio`` of 0 gives the ordinary paired t-test. Where all differences are the
+    same, as those of accuracies on few splits often are, there is no spread to judge by: that is the sign test.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def corrected_t_test(a, b, test_ratio) -> TestResult:
     error = resampled_standard_error(difference, test_ratio)
     mean = difference.mean()
     if error <= 1e-12 * abs(mean) or not difference.any():
-        return TestResult(float(np.sign(mean) * np.inf) if mean else 0.0, 0.0 if mean else 1.0)
+        return TestResult(float(np.sign(mean) * np.inf) if mean else 0.0, 2.0 ** (1 - len(difference)) if mean else 1.0)
     statistic = mean / error
     return TestResult(float(statistic), float(2 * stats.t.sf(abs(statistic), len(difference) - 1)))
 

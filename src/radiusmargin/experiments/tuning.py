@@ -81,7 +81,7 @@ def _batched_search(cell, X, y, folds) -> Chosen:
 def _self_tuned(cell, X, y, folds) -> Chosen:
     """An estimator that searches by itself; its fit is the search."""
     grids = {}
-    if cell.kernel == "rbf":
+    if cell.kernel == "rbf" and make_estimator(cell).kernel != "auto":
         grid = grid_of("svm", "rbf")
         grids = {"kernel": "rbf", "Cs": grid["C"], "gamma": grid["gamma"], "scatter": "total"}
     if cell.metric != "accuracy":  # their default

@@ -10,6 +10,7 @@ from pathlib import Path
 from scipy import sparse
 
 from ..datasets import DataError, TaskData, load
+from ..models.registry import BUDGET
 from .catalogue import SELF_TUNING, is_conic, model_name, resolve_models
 from .faces import load_pair_tasks
 from .metrics import METRICS
@@ -115,7 +116,7 @@ def _run_notes(store, records, seconds):
 
 def protocol_notes(spec: Spec) -> list[str]:
     """How the numbers came about, in sentences."""
-    budget = "its whole grid" if spec.budget is None else f"at most {spec.budget} configurations of its grid"
+    budget = f"at most {spec.budget or BUDGET} configurations of its grid"
     folds = "folds" if spec.protocol == "paper" else "inner folds"
     notes = [*_PROTOCOL_NOTES[spec.protocol](spec), f"Every model tries {budget} on the same {folds}."]
     metric = METRICS[spec.metric]
@@ -157,6 +158,8 @@ def _pairs_notes(spec):
         f" folds; hyper-parameters by {spec.inner_folds} parts of these, each fold, and so each person, kept whole, with"
         " projections and metrics learned anew in every part."
     )
+    if spec.pair_components:
+        yield f"Every model is given the first {spec.pair_components} principal components of the features of pairs."
 
 
 _PROTOCOL_NOTES = {"honest": _honest_notes, "paper": _paper_notes, "timing": _timing_notes, "pairs": _pairs_notes}

@@ -9,7 +9,7 @@ from ..datasets import DataError, MissingDependencyError
 from ..datasets.table_encoder import TableEncoder
 from ..models.multiclass import Reduction
 from ..models.registry import list_models
-from ..selection import FSVMCV
+from ..selection import FSVMCV, AutoSVM
 from .bundle import Bundle
 
 __all__ = ["register_converters", "to_onnx"]
@@ -53,7 +53,7 @@ def to_onnx(bundle: Bundle) -> bytes:
 
 
 def _estimators():
-    return {entry.estimator for entry in list_models()} | {FSVMCV}
+    return {entry.estimator for entry in list_models()} | {FSVMCV, AutoSVM}
 
 
 def register_converters() -> None:

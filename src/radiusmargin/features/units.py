@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import QuantileTransformer
+from scipy.special import ndtri
 
 from ..geometry.tempered import standardised
 
@@ -44,21 +44,30 @@ class Standard:
 class Ranks:
     """Features by their ranks among training rows, as deviations of a normal variable, standardised.
 
-    Long tails and outliers become what their place in the order is; weights of the rows are not looked at for that.
+    Long tails and outliers become what their place in the order is. Between quantiles a rank is interpolated, and equal
+    values have their middle rank. Weights of the rows are not looked at.
     """
 
-    quantiles: QuantileTransformer
-    standard: Standard
+    quantiles: np.ndarray  # (q, d)
+    standard: Standard | None = None
 
     @classmethod
     def of(cls, X, weight) -> Ranks:
-        quantiles = QuantileTransformer(
-            n_quantiles=min(MOST_QUANTILES, len(weight)), output_distribution="normal", subsample=None
-        )
-        return cls(quantiles, Standard.of(quantiles.fit_transform(X), weight))
+        ranks = cls(np.quantile(X, np.linspace(0, 1, min(MOST_QUANTILES, len(X))), axis=0))
+        return cls(ranks.quantiles, Standard.of(ranks.deviations(X), weight))
 
     def rows(self, X):
-        return self.standard.rows(self.quantiles.transform(X))
+        return self.standard.rows(self.deviations(X))
+
+    def deviations(self, X):
+        shares = np.linspace(0, 1, len(self.quantiles))
+        ranks = np.empty(X.shape)
+        for k, places in enumerate(self.quantiles.T):
+            from_below = np.interp(X[:, k], places, shares)
+            from_above = 1 - np.interp(-X[:, k], -places[::-1], shares)
+            ranks[:, k] = (from_below + from_above) / 2
+        edge = 0.5 / len(shares)
+        return ndtri(np.clip(ranks, edge, 1 - edge))
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,6 +90,18 @@ def feature_moments(X, weight) -> tuple[np.ndarray, np.ndarray]:
     return mean, squares / total
 
 
+def sparse_moments(X, weight) -> tuple[np.ndarray, np.ndarray]:
+    """`feature_moments` of the rows of positive weight of a sparse matrix, which is neither copied nor centred."""
+    total = weight.sum()
+    mean = np.asarray(weight @ X).ravel() / total
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, residual = _sparse_squares(X, weight, mean)
+    _check_squares(squares)
+    squares = squares - residual**2 / total
+    rounding = np.finfo(float).eps * total * mean**2
+    return mean, np.where(squares > rounding, squares, 0.0) / total
+
+
 def _dense_squares(X, weight, mean):
     """Weighted sums of the squared and of the plain distances from the mean."""
     squares, residual = np.zeros(len(mean)), np.zeros(len(mean))

@@ -1,7 +1,8 @@
 """The tempered scatter T = n R^p: what a radius-margin model measures the spread of the data by.
 
 With features standardised by the diagonal D of the total scatter, R is the scatter over the total weight (unit diagonal
-for the total scatter). p = 1 whitens, p = 0 only standardises, p = 1/2 semi-whitens (the mathematics page, section 2).
+for the total scatter). p = 1 whitens, p = 0 only standardises, p = 1/2 semi-whitens (the mathematics page, section 2). Below 0
+it standardises less: T = n D^(1+p), down to p = -1, the units of the data.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from .scatter import feature_moments, scatter_matrix
 
 ILL_CONDITIONED = 1e-8  # ratio of the eigenvalues below which a matrix formed of them has lost the smallest
 EPS = np.finfo(float).eps
+WIDEST = 5000  # columns whose scatter is formed: it takes 200 MB
+MOST_NUMBERS = 20_000_000  # of the rows of wider data, which are taken at once instead
 NO_SPREAD = "X has no feature that varies within the chosen scatter; there is nothing to learn from."
 
 
@@ -58,18 +61,20 @@ class TemperedScatter:
 
     def matrix(self, p: float) -> np.ndarray:
         """T in the user's units, for regular R; a vector where it is diagonal: p = 0, or no correlation."""
-        if p == 0:
-            return self.total * self.scale**2
+        if p <= 0:
+            return self.total * self.scale ** (2 * (1 + p))
         if self.eigenvectors is None:
             return self.total * self.eigenvalues**p * self.scale**2
         return self.scale[:, None] * self.standardised_matrix(p) * self.scale
 
     def whitened(self, coefs, p: float) -> np.ndarray:
         """T^{1/2} w for separators (one per row, in the user's units), in the coordinates of the eigenvectors."""
-        coefs = coefs * self.scale
-        if p == 0 or self.eigenvectors is None:
-            return np.sqrt(self.total) * coefs * (1.0 if p == 0 else self.eigenvalues ** (p / 2))
-        return np.sqrt(self.total) * (coefs @ self.eigenvectors) * self.eigenvalues ** (p / 2)
+        if p <= 0:
+            return coefs * (np.sqrt(self.total) * self.scale ** (1 + p))
+        roots = np.sqrt(self.total) * self.eigenvalues ** (p / 2)
+        if self.eigenvectors is None:
+            return coefs * (self.scale * roots)
+        return (coefs * self.scale) @ (self.eigenvectors * roots)
 
     def project(self, X, *, centred=True):
         """Rows in the coordinates of `standardised_matrix`; features without spread are left out.
@@ -131,12 +136,31 @@ def tempered_scatter(X, y=None, *, sample_weight=None, kind="total", standardise
     [[1.0, 0.0], [0.0, 100.0]]
     """
     weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if X.shape[1] > WIDEST:
+        return _wide_scatter(X, y if kind == "within" else None, weight, standardise)
     total = weight.sum()
     mean = np.asarray(weight @ X).ravel() / total
     S = scatter_matrix(X, sample_weight=weight)
     within = scatter_matrix(X, y, sample_weight=weight, kind="within") if kind == "within" else S
     space = decompose(S, within, mean, total, standardise=standardise)
     return space if space.regular else _from_rows(X, y if kind == "within" else None, weight, space)
+
+
+def can_whiten(n: int, d: int) -> bool:
+    """Whether the scatter of n rows and d columns can be had: as a matrix, or from all rows at once."""
+    return d <= WIDEST or n * d <= MOST_NUMBERS
+
+
+def _wide_scatter(X, classes, weight, standardise) -> TemperedScatter:
+    n, d = X.shape
+    if not can_whiten(n, d):
+        raise ValueError(
+            f"whitening above 0 needs the scatter of all {d:,} columns, or all {n:,} rows at once: that is too much. Set "
+            "whitening=0 (standardised columns) or -1 (columns as they are), or make fewer columns of them first, for "
+            "example with sklearn.decomposition.TruncatedSVD."
+        )
+    space = standardised(X, weight)
+    return _from_rows(X, classes, weight, space if standardise else replace(space, scale=np.ones(d)))
 
 
 def decompose(S, chosen, mean, total, *, standardise=True) -> TemperedScatter:
@@ -151,7 +175,7 @@ def decompose(S, chosen, mean, total, *, standardise=True) -> TemperedScatter:
 
 
 def standardised(X, weight) -> TemperedScatter:
-    """`tempered_scatter` where its power 0 is all that will be asked for: all features that vary, without a range."""
+    """`tempered_scatter` where no power above 0 will be asked for: all features that vary, without a range."""
     mean, variance = feature_moments(X, weight)
     return TemperedScatter(mean, np.sqrt(variance), np.ones(len(mean)), None, float(weight.sum()))
 

@@ -32,14 +32,18 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         Of more than two classes, compared in pairs, they are the votes for a class; a fraction between -1/3 and 1/3, from
         the sum of its pairs' scores, decides between equal numbers of votes.
         """
-        X = self._validated(X)
-        return self._model.decisions(X)
+        model = self._fitted_model()
+        return model.decisions(self._validated(X))
 
     def predict(self, X):
         """The class with the highest score."""
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[index]
+        model = self._fitted_model()
+        return self.classes_[model.codes(self._validated(X))]
+
+    def _fitted_model(self):
+        """What was learnt, or a NotFittedError."""
+        check_is_fitted(self)
+        return self._model
 
     # -- to be provided by a model ------------------------------------------------------------------------------
 
@@ -47,7 +51,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     def _check_parameters(self):
         """Raise a ValueError that names a parameter that is out of range."""
 
-    _in_pairs = True
+    _in_pairs = None  # more than two classes in pairs: as long as their separators do not dwarf the data
 
     # -- shared -------------------------------------------------------------------------------------------------
 
@@ -106,7 +110,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
                 f"{type(self).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
                 f"it contains only one class: {self.classes_.tolist()}."
             )
-        reduction = Reduction(len(self.classes_), pairs=self._in_pairs)
+        reduction = Reduction.chosen(len(self.classes_), self._in_pairs, X)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
         return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
 

@@ -17,15 +17,19 @@ from ..solvers.kernel import KernelResults
 from .linear import LinearModel
 from .metric import metric_root
 
+SPARSE = 0.2  # share of coefficients that are not zero up to which they are kept as such: many classes in pairs
 
-def fit_expansion(choice, training, Cs, options: Options, callback=None) -> tuple[Expansion, KernelResults]:
+
+def fit_expansion(
+    choice, training, Cs, options: Options, callback=None, *, keep_scores=True
+) -> tuple[Expansion, KernelResults]:
     """Solve every problem for every C: the space of all training rows, and combinations of them."""
     space = Expansion.on(choice, training.X, training.costs, options.threads)
     batch = Batch(
         space.kernel_rows(choice.cache_size), training.labels, training.costs, np.asarray(Cs, dtype=float),
         intercept=training.intercept,
     )  # fmt: skip
-    results = solve_kernel(batch, options, keep_scores=True, callback=callback)
+    results = solve_kernel(batch, options, keep_scores=keep_scores, callback=callback)
     if not results.definite.all():
         warnings.warn(
             "the kernel is not positive semi-definite: what was found is a stationary point, and there is no bound of the "
@@ -36,40 +40,45 @@ def fit_expansion(choice, training, Cs, options: Options, callback=None) -> tupl
     return space, results
 
 
-def learn_expansion(model, choice, training, listeners):
+def learn_expansion(model, choice, training, listeners, *, keep_scores=False):
     """Fit a model with one C, and set its attributes, those of `SVC` among them.
 
-    Returns scores (n, K) without the intercepts, combinations (K, n) of the training rows, and which rows support them.
+    Returns the results, and which rows support them; the scores of all rows only if they are to be kept.
     """
     options = Options(float(model.tol), int(model.max_iter), model.n_jobs)
     with listeners.problems(training.labels):
-        space, found = fit_expansion(choice, training, [float(model.C)], options, listeners.pairs)
-    results = [found[k, 0] for k in range(len(training.labels))]
+        space, found = fit_expansion(
+            choice, training, [float(model.C)], options, listeners.pairs, keep_scores=keep_scores
+        )
+    results = [found.certificate((k, 0)) for k in range(len(training.labels))]
     for k, result in enumerate(results):
         listeners.report(k, result)
-    coef = found.coef[:, 0]
-    support = np.flatnonzero(coef.any(axis=0))
+    support = np.unique(found.coef.matrix.indices)
     support = support[np.argsort(training.codes[support], kind="stable")]  # by class, as in `SVC`
+    coef = found.coef.matrix[:, support]
+    model.dual_coef_ = _svc_layout(coef, training.codes[support], training.reduction)
+    coef = coef.toarray() if coef.nnz > SPARSE * np.prod(coef.shape) else coef
     for name in ("coef_", "kernel_map_", "history_"):
         model.__dict__.pop(name, None)
     model.intercept_ = found.intercept[:, 0]
-    model._model = LinearModel(space.part(support), coef[:, support], model.intercept_, training.reduction)
+    model._model = LinearModel(space.part(support), coef, model.intercept_, training.reduction)
     model.support_, model.support_vectors_ = training.kept[support], model._model.space.support
     model.n_support_ = np.bincount(training.codes[support], minlength=training.reduction.n_classes)
-    model.dual_coef_ = _svc_layout(coef[:, support], training.codes[support], training.reduction)
     model._certify(results)
     if not found.definite.all():
         model.dual_objective_ = model.dual_gap_ = np.nan
-    return (found.scores[:, 0] - found.intercept).T, coef, support
+    return found, support
 
 
 def _svc_layout(coef, codes, reduction):
-    """Coefficients as `SVC` has them: of several classes in pairs, for each support vector one per other class."""
+    """Sparse coefficients as `SVC` has them: of several classes in pairs, for each support vector one per other class."""
     if reduction.n_classes == 2 or not reduction.pairs:
-        return coef
-    out = np.empty((reduction.n_classes - 1, len(codes)))
+        return coef.toarray()
+    out = np.zeros((reduction.n_classes - 1, len(codes)))
     for k, (i, j) in enumerate(zip(*np.triu_indices(reduction.n_classes, 1), strict=True)):
-        out[j - 1, codes == i], out[i, codes == j] = -coef[k, codes == i], -coef[k, codes == j]
+        own = slice(*coef.indptr[k : k + 2])
+        columns = coef.indices[own]
+        out[np.where(codes[columns] == i, j - 1, i), columns] = -coef.data[own]
     return out
 
 

@@ -1,5 +1,6 @@
-"""F-SVM from the SVM on standardised features (exponent 0) to full whitening (1): hinge problems with a scatter as regulariser.
+"""F-SVM from the SVM in the units of the data (exponent -1) and on standardised features (0) to full whitening (1).
 
+Members are hinge problems with a scatter as regulariser.
 On some rows every exponent, labelling and C is one problem of a batch (mathematics page, sections 2 and 5).
 """
 
@@ -45,8 +46,8 @@ class Family:
     def on(cls, space: FeatureSpace, rows, data, kind, powers, intercept=True) -> Family:
         """On rows in a fitted space; `data` are their (codes, costs)."""
         codes, costs = data
-        if tuple(powers) == (0.0,) and kind == "total" and isinstance(space, Raw):
-            return cls(rows, standardised(rows, costs), (0.0,), intercept)
+        if max(powers) <= 0 and kind == "total" and isinstance(space, Raw):
+            return cls(rows, standardised(rows, costs), tuple(powers), intercept)
         return cls(rows, space.tempered(rows, codes, costs, kind), tuple(powers), intercept)
 
     @cached_property
@@ -54,8 +55,8 @@ class Family:
         """The rows that the regularisers belong to: as they are, or in the range of a singular scatter."""
         if not self.scatter.regular:
             return self.scatter.project(self.rows, centred=self.intercept)
-        constant = self.scatter.scale == 0
-        return without_columns(self.rows, constant) if constant.any() else self.rows
+        constant = (self.scatter.scale == 0) & (self.scatter.mean != 0)  # columns of zeros are out already
+        return without_columns(self.rows, constant) if constant.any() and max(self.powers) > -1 else self.rows
 
     @cached_property
     def regularizers(self) -> np.ndarray:
@@ -77,7 +78,7 @@ class Family:
         B = self.regularizers
         quadratics = Quadratics() if B.ndim == 2 and np.all(B == 1.0) else Quadratics(B)
         batch = Batch(
-            rows_of(self.coordinates), np.ascontiguousarray(labels), costs, np.asarray(Cs, dtype=float), quadratics,
+            rows_of(self.coordinates), labels, costs, np.asarray(Cs, dtype=float), quadratics,
             cells=cells, intercept=bool(self.intercept),
         )  # fmt: skip
         results = solve(batch, options, start)
@@ -156,6 +157,7 @@ def _objectives(family, coef, intercept, labels, costs):
 
 def hinge_losses(scores, labels, costs):
     """Weighted hinge loss of every labelling (K, n), for its scores (n, K)."""
+    labels = np.asarray(labels)
     return (np.maximum(0.0, 1.0 - labels * scores.T) * (labels != 0)) @ costs
 
 

@@ -23,6 +23,7 @@ from ..solvers.radius_margin import RadiusMarginProblem, solve_exact
 from .base import MarginClassifier, check_common
 from .expansion import expansion_root, learn_expansion
 from .family import Family, hinge_losses
+from .linear import split
 from .metric import MetricTransformerMixin, metric_root
 
 SOLVERS = {
@@ -55,8 +56,10 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     eta : float, default=0.0
         Smoothing: adds ``eta/2 tr(M^{-1})``, which gives M full rank. Zero is F-SVM, whose M has rank one; large values
         approach the semi-whitening of the paper's initialisation.
-    whitening : float in [0, 1], default=1.0
-        Exponent p of T = n R^p: 1 is F-SVM, 0 the SVM on standardised features, 1/2 the semi-whitened SVM.
+    whitening : float in [-1, 1], default=1.0
+        Exponent p of T = n R^p: 1 is F-SVM, 0 the SVM on standardised features, 1/2 the semi-whitened SVM. Below 0 features
+        are standardised less, divided by the power 1 + p of their deviation: -1 is the SVM in the units of the data, as `SVM`
+        is. Wide data (more than 5,000 columns) cannot be whitened unless rows are few: use 0 or less.
     scatter : {"total", "within"}, default="total"
         Scatter about the overall mean, or pooled within the classes.
     coupling : {"separate", "shared"}, default="separate"
@@ -64,7 +67,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     multi_class : {"ovo", "ovr"} or None, default=None
         More than two classes as problems of two: every pair of classes (the model of `SVC`; its predictions are votes),
         or every class against the rest (that of `LinearSVC`), which can fail where no class outweighs the others. None is
-        "ovo", but "ovr" with ``coupling="shared"``, whose time grows with the cube of the number of problems.
+        "ovo", but "ovr" where there are more than ten pairs per row (with 20 rows a class: of more than 400 classes) or the
+        separators of all pairs would hold more than 64 MB and ten times the numbers that X stores, and with
+        ``coupling="shared"``, whose time grows with the cube of the number of problems.
     kernel : str, callable or transformer, default="linear"
         Any kernel of `KernelMap`. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the
         model is linear in its features.
@@ -123,8 +128,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     -----
     T is a power of R on the range of R: rank-deficient data (fewer rows than features, collinear or constant features) are
     solved there. Its rank is that of the standardised rows; directions along which they differ by no more than the rounding of
-    their entries count as none. At whitening 0 all features that vary are in. Sparse input stays sparse where the scatter has
-    (clearly) full rank; else the rows are projected to dense ones of that rank.
+    their entries count as none. At whitening 0 and below all features that vary are in, and sparse input stays sparse, with any
+    number of columns. Above, it does where the scatter has (clearly) full rank; else the rows are projected to dense ones of that
+    rank.
 
     Different models may be fitted in threads at the same time. One object must not be fitted by several threads at once, as
     with all estimators of scikit-learn: `fit` writes to it.
@@ -175,11 +181,17 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         if self.rho is not None:
             check_number("rho", self.rho, 0, low_allowed=False)
         check_number("eta", self.eta, 0)
-        check_number("whitening", self.whitening, 0, 1, high_allowed=True)
+        check_number("whitening", self.whitening, -1, 1, high_allowed=True)
         check_choice("scatter", self.scatter, ("total", "within"))
         check_choice("coupling", self.coupling, ("separate", "shared"))
         check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("solver", self.solver, tuple(SOLVERS))
+        plain = self._is_plain and self.scatter == "total" and self.coupling == "separate"
+        if self.whitening < 0 and not (plain and FeatureChoice.of(self).is_linear):
+            raise ValueError(
+                f"whitening={self.whitening!r}: below 0 only columns are scaled, which needs kernel='linear', eta=0, rho=None, "
+                "scatter='total', coupling='separate' and solver='exact'."
+            )
 
     def _learn(self, training, listeners):
         choice = FeatureChoice.of(self)
@@ -195,7 +207,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     @property
     def _in_pairs(self):
-        return self.multi_class == "ovo" if self.multi_class else self.coupling == "separate"
+        if self.multi_class:
+            return self.multi_class == "ovo"
+        return None if self.coupling == "separate" else False
 
     @property
     def _is_plain(self):
@@ -225,21 +239,26 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         with listeners.problems(labels):
             fit = family.fit(labels, costs, [float(self.C)], self._options, start and family.start(*start))
         results = fit.problems()
-        self._keep(space, training, results)
+        self._keep(space, training, results, (fit.coef[0, 0], fit.intercept[0, 0]))
         self._describe(results, listeners)
         self._remember(fit.results.alpha)
         # w'M^+w for every labelling, whose M has rank one: the enclosing ball is then half the range of the scores.
-        scatter, scores = family.scatter, np.asarray(rows @ self.coef_.T)
+        scatter = family.scatter
         white = scatter.whitened(self.coef_, p) / np.sqrt(scatter.total)
-        unit = self._measure(scores, np.linalg.norm(white, axis=1))
+        unit = self._measure(_ranges(rows, self.coef_), np.linalg.norm(white, axis=1))
         # The root is unique in standardised units, so that it does not depend on the user's.
-        root = metric_root(self.coef_ * scatter.scale * unit, white * unit if len(unit) > 1 else None)
-        self.components_ = root * scatter.inverse_scale
+        rows = self.coef_ * scatter.scale
+        rows *= unit
+        white *= unit
+        self.components_ = metric_root(rows, white if len(unit) > 1 else None) * scatter.inverse_scale
 
-    def _measure(self, scores, lengths):
-        """Radius and margins, from the lengths of w; returns what makes rows of w a root of the mean metric."""
+    def _measure(self, ranges, lengths):
+        """Radius and margins, from the ranges of scores and the lengths of w.
+
+        Returns what makes rows of w a root of the mean metric.
+        """
         inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
-        self.radius_ = np.ptp(scores, axis=0) / 2 * inverse
+        self.radius_ = ranges / 2 * inverse
         self.margin_ = np.where(lengths > 0, inverse, np.inf)
         return inverse[:, None] / np.sqrt(len(lengths))
 
@@ -251,8 +270,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
 
     def _learn_expansion(self, choice, training, listeners):
-        scores, coef, support = learn_expansion(self, choice, training, listeners)
-        unit = self._measure(scores, np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
+        found, support = learn_expansion(self, choice, training, listeners, keep_scores=True)
+        scores, coef = (found.scores[:, 0] - found.intercept).T, np.asarray(found.coef[:, 0])
+        unit = self._measure(np.ptp(scores, axis=0), np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
         self.components_ = expansion_root(scores, coef, unit)[:, support]
 
     # -- the rest of the family: a metric that is found by iteration, in standardised units ---------------------------
@@ -341,6 +361,12 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         with np.errstate(divide="ignore", invalid="ignore"):
             excess = max(1.0, np.nanmax(alpha / weight))
         return coef.copy(), self.intercept_.copy(), alpha * (self.C / excess)
+
+
+def _ranges(rows, coef):
+    """Ranges of the scores of separators (K, d), some of them at a time."""
+    blocks = split(len(coef), rows.shape[0])
+    return np.concatenate([np.ptp(np.asarray(rows @ coef[block].T), axis=0) for block in blocks])
 
 
 def _radius_and_margins(rows, norm, result):

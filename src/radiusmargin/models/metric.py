@@ -34,6 +34,16 @@ class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return tags
 
 
+def _in_directions(white, A):
+    """``U'A`` for the left singular vectors U of `white` that are not rounding; of many rows these are not formed."""
+    if len(white) <= white.shape[1]:
+        left, sizes, _ = np.linalg.svd(white, full_matrices=False)
+        return left[:, sizes**2 > RANK * sizes[0] ** 2].T @ A
+    squares, axes = np.linalg.eigh(white.T @ white)
+    kept = squares > RANK * squares[-1]
+    return (axes[:, kept] / np.sqrt(squares[kept])).T @ (white.T @ A)
+
+
 def metric_root(A, white=None):
     """The unique L with ``L'L = A'A``: symmetric where it has full rank, else scaled eigenvectors of ``A'A``.
 
@@ -41,8 +51,7 @@ def metric_root(A, white=None):
     thin direction; without it all of them are there. The sign of a vector is that which makes its largest entry positive.
     """
     if white is not None:
-        left, sizes, _ = np.linalg.svd(white, full_matrices=False)
-        A = left[:, sizes**2 > RANK * sizes[0] ** 2].T @ A
+        A = _in_directions(white, A)
     if not A.any():
         return np.zeros((1, A.shape[1]))
     if len(A) == 1 < A.shape[1]:

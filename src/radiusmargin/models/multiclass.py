@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy import sparse
+
+from ..problems import REST, ClassLabels
 
 ONE_PAIR = np.array([0]), np.array([1])
+ONE_SIDE = np.array([[0, 1]])
+# Where nobody asked for them, pairs are compared as long as there are at most so many of them per row, and as their separators
+# hold at most so many times the numbers that X stores, or fit into 64 MB: more would not fit where X does. Pairs of 20 rows a
+# class end at 400 classes.
+PAIRS_PER_ROW = NUMBERS_PER_NUMBER = 10
+FEW_NUMBERS = 1 << 23
+FEW_CLASSES = 30  # up to which a dense matrix of pairs and classes is the quicker one
 
 
 @dataclass(frozen=True)
@@ -20,12 +31,22 @@ class Reduction:
     n_classes: int
     pairs: bool = True
 
-    def columns(self, codes):
-        """One row of labels per pair i < j, in which j is +1, or one per class, which is +1."""
+    @classmethod
+    def chosen(cls, n_classes, pairs, X) -> Reduction:
+        """Pairs or not; where `pairs` is None, pairs as long as their separators do not dwarf the data."""
+        if pairs is None:
+            (n, d), count = X.shape, n_classes * (n_classes - 1) // 2
+            stored = X.nnz if sparse.issparse(X) else X.size
+            pairs = count <= PAIRS_PER_ROW * n and count * d <= max(NUMBERS_PER_NUMBER * stored, FEW_NUMBERS)
+        return cls(n_classes, bool(pairs))
+
+    def columns(self, codes) -> ClassLabels:
+        """One labelling per pair i < j, in which j is +1, or one per class, which is +1."""
         if self.pairs or self.n_classes == 2:
-            i, j = self._pairs()
-            return (codes == j[:, None]).astype(float) - (codes == i[:, None])
-        return np.where(codes == np.arange(self.n_classes)[:, None], 1.0, -1.0)
+            sides = ONE_SIDE if self.n_classes == 2 else np.stack(self._pairs(), axis=1)
+        else:
+            sides = np.stack([np.full(self.n_classes, REST), np.arange(self.n_classes)], axis=1)
+        return ClassLabels(codes, sides, self.n_classes)
 
     def class_scores(self, scores):
         """Scores (..., n, columns) as scores of the classes, whose largest is the prediction; two classes keep theirs.
@@ -35,12 +56,8 @@ class Reduction:
         """
         if self.n_classes == 2 or not self.pairs:
             return scores
-        i, j = self._pairs()
-        sides = np.zeros((len(i), self.n_classes))
-        sides[np.arange(len(i)), i], sides[np.arange(len(i)), j] = -1.0, 1.0
-        votes = (np.where(scores > 0, 0.5, -0.5) @ sides) + (self.n_classes - 1) / 2
-        sums = scores @ sides
-        return votes + sums / (3 * (np.abs(sums) + 1))
+        votes, sums = np.where(scores > 0, 0.5, -0.5) @ self._sides, scores @ self._sides
+        return votes + (self.n_classes - 1) / 2 + sums / (3 * (np.abs(sums) + 1))
 
     def predict(self, scores):
         """Codes (..., n) from scores (..., n, columns)."""
@@ -52,6 +69,15 @@ class Reduction:
         if self.pairs or self.n_classes == 2:
             return tuple(f"{classes[j]} against {classes[i]}" for i, j in zip(*self._pairs(), strict=True))
         return tuple(f"{name} against the rest" for name in classes)
+
+    @cached_property
+    def _sides(self):
+        """What adds up scores of pairs to those of classes: dense where they are few, which is quicker."""
+        i, j = self._pairs()
+        k = np.arange(len(i))
+        places = np.concatenate([k, k]), np.concatenate([i, j])
+        sides = sparse.csr_array((np.repeat([-1.0, 1.0], len(i)), places), shape=(len(i), self.n_classes))
+        return sides.toarray() if self.n_classes <= FEW_CLASSES else sides
 
     def _pairs(self):
         if self.n_classes == 2:  # the general way takes a tenth of a small fit

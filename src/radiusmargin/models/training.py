@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..problems import ClassLabels
 from .multiclass import Reduction
 
 
@@ -41,8 +42,8 @@ class Training:
     intercept: bool = True
 
     @cached_property
-    def labels(self) -> np.ndarray:
-        """One row of -1, 0 and +1 per problem of two classes."""
+    def labels(self) -> ClassLabels:
+        """One labelling by -1, 0 and +1 per problem of two classes."""
         return self.reduction.columns(self.codes)
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from .batch import Batch, Options, Start
 from .kernel import Kernel
+from .labels import REST, ClassLabels
 from .multipliers import balanced
 from .regularizers import IDENTITY, Quadratics
 from .result import HingeResult, Result, Results, relative_gap
@@ -9,7 +10,9 @@ from .rows import Dense, InnerProducts, Rows, Sparse, rows_of
 
 __all__ = [
     "IDENTITY",
+    "REST",
     "Batch",
+    "ClassLabels",
     "Dense",
     "HingeResult",
     "InnerProducts",

@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 
 from .._checks import check_count, check_positive
+from .labels import ClassLabels
 from .regularizers import IDENTITY, Quadratics
 from .rows import InnerProducts, Rows
 
@@ -28,7 +29,7 @@ class Batch:
     ----------
     rows : Dense, Sparse or InnerProducts
         The data matrix, n rows and d coefficients.
-    labels : ndarray of shape (K, n)
+    labels : ndarray of shape (K, n), or ClassLabels
         Labellings by -1 and +1; a row labelled 0 takes no part.
     weights : ndarray of shape (n,)
         Weights s of the losses; a row of weight 0 takes no part.
@@ -55,7 +56,7 @@ class Batch:
     """
 
     rows: Rows
-    labels: np.ndarray
+    labels: np.ndarray | ClassLabels
     weights: np.ndarray
     Cs: np.ndarray
     regularizers: Quadratics = IDENTITY

@@ -64,7 +64,7 @@ class Averaging:
             coef, intercept, certificates = self._smoothed(space, rows, members)
         else:
             coef, intercept, certificates = self._family(space, rows, group, members)
-        shares = np.array(list(weights.values())) / self._sizes(rows, coef, intercept)
+        shares = _over(weights, self._sizes(rows, coef, intercept))
         coef, intercept = np.einsum("mkd,m->kd", coef, shares), np.einsum("mk,m->k", intercept, shares)
         model = LinearModel(space, coef, intercept, training.reduction)
         return model, np.asarray(rows @ coef.T), shares, certificates
@@ -91,15 +91,19 @@ class Averaging:
 
     def _expansion(self, training, group, weights):
         Cs, costs = [m.C for m in weights], training.costs
-        space, found = fit_expansion(group.features, training, Cs, self.fitting.options(self.tol))
-        sizes = np.sqrt((found.scores**2 @ costs / costs.sum()).mean(axis=0)).clip(1e-300)
-        shares = np.array(list(weights.values())) / sizes
-        coef, intercept = np.einsum("kcn,c->kn", found.coef, shares), found.intercept @ shares
+        alone = (
+            len(training.labels) == 1
+        )  # problems on some of the rows each are quicker where only those are looked at
+        space, found = fit_expansion(group.features, training, Cs, self.fitting.options(self.tol), keep_scores=alone)
+        scores = found.scores if alone else _scores(space, training.X, found)
+        sizes = np.sqrt((scores**2 @ costs / costs.sum()).mean(axis=0))
+        shares = _over(weights, sizes)
+        coef, intercept = np.einsum("kcn,c->kn", np.asarray(found.coef), shares), found.intercept @ shares
         support = np.flatnonzero(coef.any(axis=0))
         bound = found.dual_objective.sum() if found.definite.all() else np.nan  # there is none
         certificates = np.array([found.objective.sum(), bound, found.n_iter.sum()])
         model = LinearModel(space.part(support), coef[:, support], intercept, training.reduction)
-        return model, np.einsum("kcn,c->nk", found.scores, shares) - intercept, shares, certificates
+        return model, np.einsum("kcn,c->nk", scores, shares) - intercept, shares, certificates
 
     def _sizes(self, rows, coef, intercept):
         """Root mean squares of the scores of members with separators (M, K, d)."""
@@ -107,8 +111,21 @@ class Averaging:
         for block in blocks(M, K * len(costs)):
             decision = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
             squares = costs @ decision**2 / costs.sum()
-            sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1)).clip(1e-300)
+            sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1))
         return sizes
+
+
+def _scores(space, X, found):
+    """Decision values (K, C, n) of combinations of training rows, on these rows."""
+    K, C, n = found.coef.shape
+    support = np.unique(found.coef.matrix.indices)
+    values = space.part(support).scores(X, found.coef.matrix[:, support].toarray())
+    return values.T.reshape(K, C, n) + found.intercept[..., None]
+
+
+def _over(weights, sizes):
+    """Weights of members over the sizes of their scores; none for one that says zero everywhere."""
+    return np.divide(list(weights.values()), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 
 
 def _joined(parts):

@@ -56,18 +56,20 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     Cs : int or list of float, default=10
         Values of C, or how many to choose from the data; a chosen range grows when the best C lies at its edge.
     whitening : float, list or None, default=None
-        Exponents of the scatter: 0 is the SVM on standardised features, 1 is F-SVM. None is (0, 0.5), but 0 alone with a
-        kernel, whose features are many: there whitening costs time and gains nothing. Where features are strongly
-        correlated, (0, 0.5, 1) is worth its time.
+        Exponents of the scatter: -1 is the SVM in the units of the data, 0 that on standardised features, 1 is F-SVM. None is
+        (0, 0.5); but (-1, -0.5) for a sparse matrix of 1,000 columns or more, such as text, where rare columns must not be
+        blown up; and 0 alone with a kernel, whose features are many (there whitening costs time and gains nothing), or
+        where a dense matrix is too wide to be whitened. Where features are strongly correlated, (0, 0.5, 1) is worth its
+        time.
     scatter : {"total", "within"} or a list of both, default="total"
-    multi_class : {"ovo", "ovr"}, default="ovo"
+    multi_class : {"ovo", "ovr"} or None, default=None
         More than two classes as pairs, or each against the rest; see `FSVM`.
     eta, gamma, n_components : a value or a list, default=0.0, "scale", None
         Further grids; see `FSVM`. A kernel map is computed once per fold and gamma. With several kinds of kernels the
         default gammas are multiples of one over the number of features.
     combine : {"average", "best"}, default="average"
-        Average the members whose score is within `band` standard errors of the best, each divided by the root mean
-        square of its decision values; for a linear model the average is again one linear model. Or pick the best;
+        Average the members whose score is within `band` standard errors of the best (of a kernel the best eight of them), each
+        divided by the root mean square of its decision values; for a linear model the average is again one linear model. Or pick the best;
         equals go to less whitening, then to smaller C.
     band : float, default=1.5
     kernel : str, list of str, callable or transformer, default="linear"
@@ -100,8 +102,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     tol : float, default=1e-6
         Relative gap of the final fit.
     cv_tol : float or None, default=None
-        Relative gap of the fits that are only scored. None is 1e-7, where scores and choice are those of exact fits, and 1e-5
-        with a kernel.
+        Relative gap of the fits that are only scored. None is 1e-7, where scores and choice are those of exact fits, and 1e-3
+        with a kernel, where the choice is, and for a sparse matrix of 1,000 columns or more.
     verbose : int, default=0
         1 shows progress on standard error.
 
@@ -141,7 +143,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     _accepts_sparse = True
 
     def __init__(
-        self, Cs=10, *, whitening=None, scatter="total", multi_class="ovo", eta=0.0, combine="average", band=1.5,
+        self, Cs=10, *, whitening=None, scatter="total", multi_class=None, eta=0.0, combine="average", band=1.5,
         kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
         scoring=None, one_standard_error=False, refit=True, probability=False, n_jobs=None, fit_intercept=True, class_weight=None,
         tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0,
@@ -284,19 +286,17 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
                 setattr(self, name, getattr(model, name))
 
     def _calibrated(self, training, kept, shares):
-        labels = training.labels[kept.problem, kept.row]
-        return Sigmoids.fit(kept.mean(shares), labels, training.weight[kept.row], kept.problem, training.reduction)
+        return Sigmoids.fit(kept.mean(shares), kept.label, training.weight[kept.row], kept.problem, training.reduction)
 
     # -- prediction -------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X):
-        """Scores of the chosen member or of the average."""
+    def _fitted_model(self):
         if hasattr(self, "cv_results_") and not hasattr(self, "_model"):
             raise NotFittedError(
                 "This FSVMCV has scores, but no model to predict with: refit=False, or its fit was interrupted."
             )
         check_is_fitted(self, "_model")
-        return super().decision_function(X)
+        return self._model
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -329,12 +329,12 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     @property
     def _in_pairs(self):
-        return self.multi_class == "ovo"
+        return None if self.multi_class is None else self.multi_class == "ovo"
 
     def _check_parameters(self):
         check_kinds(self.kernel)
         check_choice("combine", self.combine, ("average", "best"))
-        check_choice("multi_class", self.multi_class, ("ovo", "ovr"))
+        check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
         check_number("band", self.band, 0)
         check_number("tol", self.tol, 0, low_allowed=False)
@@ -350,7 +350,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             for C in listed(self.Cs):
                 check_number("Cs", C, 0, low_allowed=False)
         for p in listed(self.whitening) if self.whitening is not None else ():
-            check_number("whitening", p, 0, 1, high_allowed=True)
+            check_number("whitening", p, -1, 1, high_allowed=True)
         for eta in listed(self.eta):
             check_number("eta", eta, 0)
         for scatter in listed(self.scatter):

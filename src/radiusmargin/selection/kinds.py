@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 from .._checks import check_choice
 from ..features.space import FeatureChoice, FeatureSpace
 from ..features.units import InUnits, Ranks, Standard, Units
+from ..geometry.tempered import can_whiten
 from ..models.training import Training
 
 AUTO = ("linear", "rbf", "laplacian", "laplacian-ranks")
@@ -24,6 +25,10 @@ RANKS = "-ranks"  # ends the name of a kind that looks at features by their rank
 # As accurate on the sets for choosing as five exponents up to 1, at less than half of their time (benchmarks/auto_choices.py).
 LINEAR_POWERS = (0.0, 0.5)
 KERNEL_POWERS = (0.0,)  # whitening gained nothing there (benchmarks/averaging.py)
+# Of text neither: rare words must not weigh as much as common ones, but somewhat more than they do (benchmarks/text.py).
+TEXT_POWERS = (-1.0, -0.5)
+STANDARDISED = (0.0,)  # of dense data too wide for a scatter
+TEXT_COLUMNS = 1000  # of a sparse matrix from which it is taken for text, or for something like it
 # What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
 SEVERAL_CS = 0.1, 1e3  # of kernels side by side, half as many as of a single one: a finer grid was not better
@@ -59,7 +64,9 @@ def kinds_of(search, training: Training) -> list[Kind]:
     choice, names = FeatureChoice.of(search), names_of(search.kernel, training.X)
     if names is None:
         Cs = initial_Cs(search.Cs, training.weight, choice.is_linear)
-        return [Kind(choice, exponents(search, choice), Cs, tuple(listed(search.gamma)), name=choice.kernel)]
+        return [
+            Kind(choice, exponents(search, choice, training.X), Cs, tuple(listed(search.gamma)), name=choice.kernel)
+        ]
     made = {}  # units are shared by the kinds that want them
     return [_kind(name, search, choice.with_(kernel=name.removesuffix(RANKS)), training, made) for name in names]
 
@@ -68,8 +75,10 @@ def _kind(name, search, features, training, made):
     """One of several kinds. The linear family standardises by itself, fold by fold."""
     if features.is_linear:
         Cs = initial_Cs(search.Cs, training.weight, is_linear=True)
-        return Kind(features, exponents(search, features), Cs, name=name)
+        return Kind(features, exponents(search, features, training.X), Cs, name=name)
     make = Ranks if name.endswith(RANKS) else Standard
+    if make is Ranks and sparse.issparse(training.X):
+        raise ValueError(f"kernel={name!r} needs dense rows; leave it out, or pass X.toarray().")
     if make not in made:
         made[make] = make.of(training.X, training.weight)
     Cs = search.Cs
@@ -98,11 +107,20 @@ def initial_Cs(Cs, weight, is_linear):
     return np.geomspace(low, high, int(Cs)) / weight.mean()
 
 
-def exponents(search, choice):
+def exponents(search, choice, X):
     """The grid of whitening, or its default."""
     if search.whitening is None:
-        return LINEAR_POWERS if choice.is_linear else KERNEL_POWERS
+        if not choice.is_linear:
+            return KERNEL_POWERS
+        if is_text(X):
+            return TEXT_POWERS
+        return LINEAR_POWERS if can_whiten(*X.shape) else STANDARDISED
     return tuple(float(p) for p in listed(search.whitening))
+
+
+def is_text(X) -> bool:
+    """Whether X looks like counts of words: sparse, with many columns."""
+    return sparse.issparse(X) and X.shape[1] >= TEXT_COLUMNS
 
 
 def gammas_of(gamma, kernel, X) -> tuple:

@@ -10,12 +10,19 @@ class OutOfFold:
 
     Parameters
     ----------
-    labels : ndarray of shape (K, n)
+    labels : ndarray or ClassLabels of shape (K, n)
     splits : list of (train, test)
+
+    Attributes
+    ----------
+    problem, row, label : ndarrays of one length
+        Where each number belongs, and the label there.
     """
 
     def __init__(self, labels, splits):
-        self.problem, self.row = np.nonzero(labels)
+        parts = [np.flatnonzero(label) for label in labels]
+        self.problem, self.row = np.repeat(np.arange(len(parts)), [len(J) for J in parts]), np.concatenate(parts)
+        self.label = np.concatenate([label[J] for label, J in zip(labels, parts, strict=True)])
         self.times = np.zeros(len(self.row))
         self._places, self._sums = [], {}
         place = np.full(labels.shape[1], -1)

@@ -74,7 +74,7 @@ def fsvm_path(
     >>> path.coef.shape, bool(path.gap.max() <= 1e-6)
     ((3, 3, 4), True)
     """
-    check_number("whitening", whitening, 0, 1, high_allowed=True)
+    check_number("whitening", whitening, -1, 1, high_allowed=True)
     check_choice("scatter", scatter, ("total", "within"))
     check_choice("multi_class", multi_class, ("ovo", "ovr"))
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)

@@ -66,8 +66,9 @@ def groups_of(search, kind: Kind) -> list[Group]:
     is every other exponent, whose default number depends on it.
     """
     forms = list(product(listed(search.scatter), listed(search.eta)))
-    if kind.features.is_linear:
-        return [Group(kind, kind.features, kind.powers, *form) for form in forms]
+    if kind.features.is_linear:  # what scales columns only needs no scatter
+        parts = tuple(p for p in kind.powers if p < 0), tuple(p for p in kind.powers if p >= 0)
+        return [Group(kind, kind.features, part, *form) for part in parts if part for form in forms]
     groups = []
     for gamma, n_components, form in product(kind.gammas, listed(search.n_components), forms):
         features = kind.features.with_(gamma=gamma, n_components=n_components)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .plan import Member
 
+MOST_MEMBERS = 8  # of a kernel in an average: no worse than all that are near the best (benchmarks/auto_choices.py)
 TIE = 1e-12  # scores closer than this are equal
 
 
@@ -83,15 +84,22 @@ class Scores:
         """What is averaged, and with which weight.
 
         Kinds of kernels whose best member is within `band` standard errors of the best of all have equal shares; within a
-        kind the members near its best have.
+        kind the members near its best have, of a kernel the best few of them.
         """
         kinds = {}
         for member in self.members():
             kinds.setdefault(member.kernel, []).append(member)
         leaders = {self.best(among=members): members for members in kinds.values()}
         chosen = [leaders[leader] for leader in self.near_best(band, among=list(leaders))]
-        near = [self.near_best(band, among=members) for members in chosen]
+        near = [self._few(self.near_best(band, among=members)) for members in chosen]
         return {member: 1 / (len(near) * len(own)) for own in near for member in own}
+
+    def _few(self, members):
+        """The best of some members of one kind, as many as are worth their rows; linear members become one."""
+        if members[0].kernel == "linear" or len(members) <= MOST_MEMBERS:
+            return members
+        _, mean, _ = self.summary(members)
+        return [members[i] for i in sorted(np.argsort(-mean, kind="stable")[:MOST_MEMBERS])]
 
     def results(self, searched):
         """A dict in the form of GridSearchCV's ``cv_results_``."""

@@ -3,7 +3,7 @@
 from .._checks import ConvergenceWarning
 from ..problems import HingeResult, Result
 from .hinge import COMPILED, HingeBatch, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
-from .kernel import KernelResult, KernelResults, held_out_scores, kernel_scores, kernel_svm, solve_kernel
+from .kernel import KernelResult, KernelResults, held_out_scores, kernel_scores, kernel_svm, solve_kernel, unbeaten
 
 __all__ = [
     "COMPILED",
@@ -21,4 +21,5 @@ __all__ = [
     "kernel_svm",
     "solve",
     "solve_kernel",
+    "unbeaten",
 ]

@@ -11,6 +11,7 @@ from .fold_by_fold import FoldByFold
 from .kernel_folds import KernelFolds
 from .linear_folds import LinearFolds
 from .one_fit import OneFit
+from .sparse_folds import SparseFolds
 from .task import Fitting, Task
 
-__all__ = ["Fitting", "FoldByFold", "KernelFolds", "LinearFolds", "OneFit", "Task"]
+__all__ = ["Fitting", "FoldByFold", "KernelFolds", "LinearFolds", "OneFit", "SparseFolds", "Task"]

@@ -14,6 +14,7 @@ from ...features.space import Expansion
 from ...problems import Batch
 from ...solvers import solve_kernel
 
+SINGLE = 1e-4  # relative gap from which single precision is enough to estimate it
 BATCH = 1 << 20  # numbers that the folds of a batch take: an interrupt loses the batch that it comes into
 
 
@@ -52,7 +53,8 @@ class KernelFolds:
                 rows, whole.labels, whole.weight * factors[whole.codes], np.asarray(task.Cs, dtype=float),
                 subsets=tuple(self.data.splits[i][0] for i in folds), intercept=whole.intercept,
             )  # fmt: skip
-            found = solve_kernel(batch, self.fitting.options(task.tol), keep_scores=True)
+            strict = task.tol < SINGLE
+            found = solve_kernel(batch, self.fitting.options(task.tol), keep_scores=True, strict=strict)
         with scores.work("score", folds):
             values = found.scores.reshape(*shape, -1).swapaxes(1, 2)
             for i, value in zip(folds, values, strict=True):

@@ -31,7 +31,7 @@ class LinearFolds:
         return bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
 
     def score(self, task, scores):
-        if task.group.eta > 0:
+        if task.group.eta > 0 or min(task.powers) < 0:
             return task.splits
         left = [i for i in task.splits if i not in self.place]
         for folds in self._batches([i for i in task.splits if i in self.place], task):

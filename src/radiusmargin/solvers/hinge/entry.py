@@ -16,7 +16,8 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
     """Solve hinge problems that share rows to a certified relative gap, in one compiled call.
 
     By a semismooth Newton method: after a sample of the rows has told which of them matter where there are very many,
-    after pairs of rows where these are few, and with an interior point where Newton's steps stall. What is returned is
+    after pairs of rows where these are few, and with an interior point where Newton's steps stall. Where features are many,
+    by dual coordinate descent, which forms no matrix at all. What is returned is
     certified in the caller's units: `objective` is the value at `coef` and `intercept`, and `dual_objective` a bound
     that a feasible point gives.
 

@@ -4,7 +4,7 @@ Everything here solves ::
 
     min_{w,b}  1/2 w'Bw + C sum_i s_i max(0, 1 - y_i (x_i'w + b))
 
-by a semismooth Newton method with an interior-point fallback, and returns a dual-feasible point that proves how far
+by a semismooth Newton method with an interior-point fallback, and where features are many by coordinate descent, and returns a dual-feasible point that proves how far
 from the optimum it stopped. These functions look at every number that they get, make a `Batch` of it, and `solve` that.
 """
 
@@ -50,8 +50,8 @@ def hinge_svm(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, d)
-        The data, dense in any layout or sparse (never densified; the d x d Newton matrix is dense, so that d up to a
-        few thousand is the practical limit). Computation is in double precision.
+        The data, dense in any layout or sparse (never densified, and of any width). Computation is in double precision: of
+        other numbers a copy is made.
     y : array-like of shape (n,)
         Labels, -1 or +1.
     C : float, default=1.0
@@ -65,7 +65,7 @@ def hinge_svm(
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=1000
-        Newton and interior-point steps before giving up with a `ConvergenceWarning`.
+        Newton and interior-point steps, and passes of coordinate descent, before giving up with a `ConvergenceWarning`.
     init : HingeResult or tuple (coef, intercept, alpha), optional
         Where to start; any element may be None.
 

@@ -3,7 +3,16 @@
 from .entry import solve_kernel
 from .expansion import kernel_scores
 from .functions import kernel_svm
-from .result import KernelResult, KernelResults
-from .search import held_out_scores
+from .result import Expansions, KernelResult, KernelResults
+from .search import held_out_scores, unbeaten
 
-__all__ = ["KernelResult", "KernelResults", "held_out_scores", "kernel_scores", "kernel_svm", "solve_kernel"]
+__all__ = [
+    "Expansions",
+    "KernelResult",
+    "KernelResults",
+    "held_out_scores",
+    "kernel_scores",
+    "kernel_svm",
+    "solve_kernel",
+    "unbeaten",
+]

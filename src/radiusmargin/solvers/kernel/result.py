@@ -5,8 +5,51 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import sparse
 
 from ...problems import Result, Results
+
+
+@dataclass(frozen=True, eq=False)
+class Expansions:
+    """Signed multipliers of many problems, of which only those that are not zero are there.
+
+    An array of shape ``(*stacked, n)`` to those who index it, or ask for one (`numpy.asarray`); with one problem for every pair
+    of many classes that would be far larger than the data.
+
+    Attributes
+    ----------
+    matrix : csr_array of shape (prod(stacked), n)
+    stacked : tuple of int
+        Axes before that of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from radiusmargin.solvers.kernel import Expansions
+    >>> stack = Expansions(sparse.csr_array(np.arange(12).reshape(6, 2)), (3, 2))
+    >>> stack[1, 0].tolist(), stack[:, 1].matrix.toarray().tolist()
+    ([4.0, 5.0], [[2, 3], [6, 7], [10, 11]])
+    """
+
+    matrix: sparse.csr_array
+    stacked: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (*self.stacked, self.matrix.shape[1])
+
+    def __getitem__(self, index):
+        numbers = np.arange(self.matrix.shape[0]).reshape(self.stacked)[index]
+        if np.ndim(numbers) == 0:
+            row, own = np.zeros(self.matrix.shape[1]), slice(*self.matrix.indptr[numbers : numbers + 2])
+            row[self.matrix.indices[own]] = self.matrix.data[own]
+            return row
+        return Expansions(self.matrix[numbers.ravel()], numbers.shape)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.matrix.toarray().reshape(self.shape).astype(dtype or float, copy=False)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,10 +84,12 @@ class KernelResult(Result):
 
 @dataclass(frozen=True, eq=False)
 class KernelResults(Results):
-    """As `Results`, with axes (problem, C); `coef` holds signed multipliers.
+    """As `Results`, with axes (problem, C).
 
     Attributes
     ----------
+    coef : Expansions, to be indexed as an array of shape (P, K, n)
+        Signed multipliers.
     definite : ndarray of shape (P, K)
         As in `KernelResult`.
     scores : ndarray of shape (P, K, n) or None
@@ -58,6 +103,15 @@ class KernelResults(Results):
         definite, scores = (None if a is None else a[index] for a in (self.definite, self.scores))
         return KernelResults(**vars(super()._select(Cs, index)), definite=definite, scores=scores)
 
+    def certificate(self, index) -> Result:
+        """Objectives and pairs of one problem and C, without the solution."""
+        return Result(
+            objective=float(self.objective[index]),
+            dual_objective=float(self.dual_objective[index]),
+            n_iter=int(self.n_iter[index]),
+            converged=bool(self.converged[index]),
+        )
+
     def __getitem__(self, index) -> KernelResult:
         return KernelResult(
             coef=self.coef[index],
@@ -70,4 +124,4 @@ class KernelResults(Results):
         )
 
 
-__all__ = ["KernelResult", "KernelResults"]
+__all__ = ["Expansions", "KernelResult", "KernelResults"]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from ...problems import Batch, Options, Start
-from .entry import Ways, solve_in_ways
+from ...problems import Batch, Options
+from ..hinge.backend import one_blas_thread
+from .backend import make_rows
+from .entry import in_threads, problem_of, solve_one
 
-SEARCH = Options(
-    tol=1e-2, max_iter=5
-)  # what choosing between members needs; five sweeps are enough where that is not met
+# What choosing between members needs: at 1e-3 the choice is that of tight fits (benchmarks/kernel_search.py), at 1e-2 it is
+# not. Twenty sweeps are enough where that is not met.
+SEARCH = Options(tol=1e-3, max_iter=20)
+_FOUR_BYTES = 4 / 2**20  # megabytes that a kernel value takes
 
 
-def held_out_scores(batch: Batch, held_out, kernels, options: Options = SEARCH) -> np.ndarray:
+def held_out_scores(
+    batch: Batch, held_out: Sequence, kernels: Sequence, options: Options = SEARCH, race: Callable | None = None
+) -> np.ndarray:
     """Decision values of held-out rows, for every kernel, C and labelling.
 
     All training parts and all Cs of one kernel share its computed rows. A training part is a mask: the scores of the rows
@@ -25,19 +31,25 @@ def held_out_scores(batch: Batch, held_out, kernels, options: Options = SEARCH) 
     Parameters
     ----------
     batch : Batch
-        Rows of kind `Kernel` (whose own function is not looked at), labellings, weights, Cs, and the training parts as
-        `subsets`; all combinations are solved.
+        Rows of kind `Kernel` (whose own function is not looked at), labellings (of all pairs of classes, say), weights,
+        Cs, and the training parts as `subsets`; all combinations are solved.
     held_out : sequence of integer arrays
         The rows that each training part leaves out and is scored on. A row may be held out once.
     kernels : sequence of KernelFunction
-    options : Options, default: tol=1e-2, at most 5 sweeps of n pairs
+        Such as one for each gamma. A member of the search is a kernel with a C.
+    options : Options, default: tol=1e-3, at most 20 sweeps of n pairs
         `n_threads` is over kernels, each with its share of the cache.
+    race : callable, optional
+        ``race(scores, seen)`` is called after the first training part and from time to time later, with the scores so far
+        in the form that is returned and the numbers of the rows that were held out so far. It returns the members that go
+        on, a boolean array of shape (len(kernels), len(Cs)); a member that was dropped stays so. `unbeaten` is made for
+        it. Without, all members go through all parts.
 
     Returns
     -------
     ndarray of shape (len(kernels), len(Cs), K, n)
-        NaN for rows that were never held out. A row labelled 0 in a labelling is scored by it all the same, as voting
-        between pairs of classes needs.
+        NaN for rows that were never held out, and those of training parts that a member did not go through. A row labelled
+        0 in a labelling is scored by it all the same, as voting between pairs of classes needs.
 
     Examples
     --------
@@ -55,21 +67,108 @@ def held_out_scores(batch: Batch, held_out, kernels, options: Options = SEARCH) 
     """
     if len(held_out) != len(batch.subsets):
         raise ValueError(f"held_out must have one entry for each of {len(batch.subsets)} subsets, got {len(held_out)}.")
-    threads = min(options.threads, len(kernels))
-
-    def of_kernel(kernel):
-        rows = replace(batch.rows, function=kernel, cache_size=batch.rows.cache_size / threads)
-        ways = Ways(keep_scores=True, strict=False)
-        results = solve_in_ways(replace(batch, rows=rows), replace(options, n_threads=1), Start(), ways)
-        out = np.full((len(batch.Cs), len(batch.labels), batch.labels.shape[1]), np.nan)
-        for p, (part, label, _) in enumerate(batch.cells):
-            out[:, label, held_out[part]] = results.scores[p][:, held_out[part]]
-        return out
-
-    if threads == 1:
-        return np.stack([of_kernel(kernel) for kernel in kernels])
-    with ThreadPoolExecutor(threads) as pool:
-        return np.stack(list(pool.map(of_kernel, kernels)))
+    order = _in_runs(batch, held_out)
+    back = np.argsort(order)
+    search = _Search(_reordered(batch, order, back), [back[rows] for rows in held_out], kernels, options)
+    left = np.ones(search.scores.shape[:2], dtype=bool)
+    for parts in search.rounds(race is not None):
+        search.run(parts, left)
+        if race is not None and parts[-1] + 1 < len(held_out):
+            left &= race(search.scores[..., back], np.concatenate(held_out[: parts[-1] + 1]))
+    return search.scores[..., back]
 
 
-__all__ = ["SEARCH", "held_out_scores"]
+def _in_runs(batch, held_out):
+    """An order of the rows in which those that take part in a problem come in few runs."""
+    part = np.zeros(batch.rows.shape[0], dtype=int)
+    for p, rows in enumerate(held_out):
+        part[rows] = p
+    return np.lexsort((part, *batch.labels)) if len(batch.labels) > 1 else np.argsort(part, kind="stable")
+
+
+def _reordered(batch, order, back):
+    rows = replace(batch.rows, X=batch.rows.X[order])
+    parts = tuple(back[part] for part in batch.subsets)
+    return replace(batch, rows=rows, labels=batch.labels[:, order], weights=batch.weights[order], subsets=parts)
+
+
+class _Search:
+    def __init__(self, batch, held_out, kernels, options):
+        self.batch, self.held_out, self.kernels = batch, held_out, kernels
+        self.ascending = np.argsort(batch.Cs, kind="stable")
+        self.how = options.tol, options.max_iter, batch.intercept, False
+        self.threads = min(options.threads, len(kernels))
+        self.scores = np.full((len(kernels), len(batch.Cs), *batch.labels.shape), np.nan)
+        self.kept = {} if self._all_fit() else None  # rows of kernels, for the next round
+
+    def _all_fit(self):
+        return len(self.kernels) * self.batch.rows.shape[0] ** 2 * _FOUR_BYTES <= self.batch.rows.cache_size / 2
+
+    def rounds(self, racing):
+        """Training parts that are gone through at a time: rows of a kernel that are not kept are computed in each round."""
+        P = len(self.held_out)
+        if not racing or P == 1:
+            return [range(P)]
+        return [range(p, p + 1) for p in range(P)] if self.kept is not None else [range(1), range(1, P)]
+
+    def run(self, parts, members):
+        """Score the members on some parts."""
+        with one_blas_thread():
+            in_threads(partial(self._score_kernel, parts, members), np.flatnonzero(members.any(axis=1)), self.threads)
+
+    def _score_kernel(self, parts, members, g, check):
+        rows, chosen = self._rows(g), self.ascending[members[g][self.ascending]]
+        solve = partial(solve_one, rows, Cs=self.batch.Cs[chosen], how=self.how, callback=lambda pairs, gap: check())
+        for p, (part, label, _) in enumerate(self.batch.cells):
+            if part in parts:
+                _, scores, *_ = solve(*problem_of(self.batch, p), None)
+                test = self.held_out[part]
+                self.scores[np.ix_([g], chosen, [label], test)] = scores[None, :, None, test]
+
+    def _rows(self, g):
+        if self.kept is not None and g in self.kept:
+            return self.kept[g]
+        form = replace(self.batch.rows, function=self.kernels[g])
+        rows = make_rows(form, form.cache_size / (self.threads if self.kept is None else len(self.kernels)))
+        if self.kept is not None:
+            self.kept[g] = rows
+        return rows
+
+
+def unbeaten(right: np.ndarray, n: int, *, band: float = 1.0, z: float = 2.0) -> np.ndarray:
+    """Members of a search that may still be the best, or near it, by the rows that were scored so far.
+
+    A member is beaten if the best so far is right on more rows than it, beyond chance (the sign test on the rows that one
+    of the two has right and the other wrong), and beyond what may be averaged with the best in the end.
+
+    Parameters
+    ----------
+    right : ndarray of bool, of shape (..., m)
+        Whether a member is right on each of m rows; False for members that were dropped before.
+    n : int
+        Rows that there are to score in all.
+    band : float, default=1
+        Standard errors (of an accuracy on n rows) around the best within which members are wanted.
+    z : float, default=2
+        Standard deviations that count as beyond chance.
+
+    Returns
+    -------
+    ndarray of bool, of the shape of `right` without its last axis
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers.kernel import unbeaten
+    >>> unbeaten(np.arange(40) < np.array([[36], [34], [10]]), 200)
+    array([ True,  True, False])
+    """
+    hits, m = right.sum(axis=-1), right.shape[-1]
+    best = right[np.unravel_index(np.argmax(hits), hits.shape)]
+    differ = (right != best).sum(axis=-1)
+    share = (hits.max() + 1) / (m + 2)
+    near = band * m * np.sqrt(share * (1 - share) / n)
+    return hits.max() - hits <= near + z * np.sqrt(differ)
+
+
+__all__ = ["SEARCH", "held_out_scores", "unbeaten"]

@@ -1,0 +1,101 @@
+"""A search over kinds of kernels at a glance: what was tried, what was averaged, and where the best lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._matplotlib import pyplot
+
+WIDTH, HEIGHT = 3.0, 3.2
+LARGEST = 130.0  # points squared of the mark of a member that is alone
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Mean scores of one kind: a row for each value of its second parameter, a column for each C."""
+
+    kind: str
+    axis: str
+    values: list
+    Cs: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def of(cls, kind, params, scores) -> Panel:
+        axis = "whitening" if kind == "linear" else "gamma"
+        values, Cs = sorted({p[axis] for p in params}), np.unique([p["C"] for p in params])
+        table = np.full((len(values), len(Cs)), np.nan)
+        for p, score in zip(params, scores, strict=True):
+            cell = values.index(p[axis]), int(np.searchsorted(Cs, p["C"]))
+            table[cell] = np.nanmax([table[cell], score])  # of members that differ in something else the best
+        return cls(kind, axis, values, Cs, table)
+
+    def cell(self, params):
+        return int(np.searchsorted(self.Cs, params["C"])), self.values.index(params[self.axis])
+
+
+class KindsDisplay:
+    """One panel for each kind: scores by C and gamma (of the linear kind by C and whitening), the members of the average
+    as dots whose area is their weight, and the best as a cross.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from radiusmargin import AutoSVM
+    >>> from radiusmargin.plots import KindsDisplay
+    >>> model = AutoSVM().fit(*load_iris(return_X_y=True))
+    >>> display = KindsDisplay.from_estimator(model)
+    >>> [panel.kind for panel in display.panels]
+    ['linear', 'laplacian', 'laplacian-ranks', 'rbf']
+    """
+
+    def __init__(self, panels, members, best):
+        self.panels, self.members, self.best = panels, members, best
+
+    @classmethod
+    def from_estimator(cls, estimator, *, axes=None):
+        """Draw a fitted `AutoSVM`, or an `FSVMCV` with several kinds of kernels."""
+        params, scores = estimator.cv_results_["params"], estimator.cv_results_["mean_test_score"]
+        if "kernel" not in params[0]:
+            raise ValueError("KindsDisplay draws searches over several kernels; CVDisplay draws this one.")
+        panels = []
+        for kind in sorted({p["kernel"] for p in params}, key=lambda kind: (kind != "linear", kind)):
+            own = [i for i, p in enumerate(params) if p["kernel"] == kind]
+            panels.append(Panel.of(kind, [params[i] for i in own], scores[own]))
+        return cls(panels, getattr(estimator, "members_", []), estimator.best_params_).plot(axes)
+
+    def plot(self, axes=None):
+        if axes is None:
+            size = (WIDTH * len(self.panels) + 1, HEIGHT)
+            _, axes = pyplot().subplots(1, len(self.panels), figsize=size, layout="constrained", squeeze=False)
+            axes = axes[0]
+        scores = np.concatenate([panel.scores.ravel() for panel in self.panels])
+        low, high = np.nanpercentile(scores, 40), np.nanmax(scores)  # the differences that matter are near the top
+        for ax, panel in zip(axes, self.panels, strict=True):
+            image = ax.imshow(panel.scores, vmin=low, vmax=high, cmap="viridis", aspect="auto", origin="lower")
+            self._label(ax, panel)
+            self._mark(ax, panel)
+        axes[0].figure.colorbar(image, ax=axes[-1], label="score, cross-validated", extend="min")
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self
+
+    def _label(self, ax, panel):
+        share = sum(m["weight"] for m in self.members if m["kernel"] == panel.kind)
+        ax.set_title(f"{panel.kind}: {share:.0%} of the average" if share else f"{panel.kind}: left out", fontsize=9)
+        ticks = range(0, len(panel.Cs), max(1, len(panel.Cs) // 4))
+        ax.set_xticks(ticks, [f"{panel.Cs[i]:.2g}" for i in ticks], fontsize=8)
+        ax.set_yticks(range(len(panel.values)), [f"{value:.2g}" for value in panel.values], fontsize=8)
+        ax.set(xlabel="C", ylabel=panel.axis)
+
+    def _mark(self, ax, panel):
+        own = [m for m in self.members if m["kernel"] == panel.kind]
+        if own:
+            x, y = np.transpose([panel.cell(m) for m in own])
+            largest = max(m["weight"] for m in self.members)
+            ax.scatter(
+                x, y, s=[LARGEST * m["weight"] / largest for m in own], color="white", edgecolor="black", linewidth=0.8
+            )
+        if self.best["kernel"] == panel.kind:
+            ax.scatter(*panel.cell(self.best), marker="x", color="tab:red", s=60, linewidth=2)

@@ -1,0 +1,185 @@
+"""Kinds of kernels searched side by side (`AutoSVM`), and probabilities from held-out scores."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, load_wine, make_classification, make_moons
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from radiusmargin import FSVM, FSVMCV, AutoSVM
+from radiusmargin.models.probability import coupled, sigmoid
+from radiusmargin.selection import kinds
+
+FOLDS = StratifiedKFold(4)
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(160, noise=0.3, random_state=0)
+
+
+def test_autosvm_is_fsvmcv_with_another_default(moons):
+    assert AutoSVM().get_params() == FSVMCV(kernel="auto").get_params()
+    assert clone(AutoSVM(Cs=4)).get_params()["Cs"] == 4
+    assert repr(AutoSVM()) == "AutoSVM()"
+    np.testing.assert_array_equal(
+        AutoSVM().fit(*moons).decision_function(moons[0]), FSVMCV(kernel="auto").fit(*moons).decision_function(moons[0])
+    )
+
+
+def test_scores_are_those_of_a_grid_search_for_every_kind(moons):
+    X, y = StandardScaler().fit_transform(moons[0]), moons[1]
+    Cs, gammas = [0.1, 1.0, 10.0], [0.3, 1.0]
+    search = FSVMCV(Cs, kernel=["linear", "rbf", "laplacian"], gamma=gammas, whitening=0.0, cv=FOLDS, cv_tol=1e-8)
+    search.fit(X, y)
+    assert len(search.cv_results_["params"]) == 3 + 2 * 6
+    for kernel in ("linear", "rbf", "laplacian"):
+        grid = {"C": Cs} if kernel == "linear" else {"C": Cs, "gamma": gammas}
+        model = FSVM(kernel=kernel, whitening=0.0, tol=1e-8)
+        expected = GridSearchCV(model, grid, cv=FOLDS).fit(X, y).cv_results_
+        for params, score in zip(expected["params"], expected["mean_test_score"], strict=True):
+            (found,) = (
+                i
+                for i, own in enumerate(search.cv_results_["params"])
+                if own["kernel"] == kernel and all(own[k] == v for k, v in params.items())
+            )
+            assert search.cv_results_["mean_test_score"][found] == pytest.approx(score, abs=1e-12)
+
+
+def test_the_model_is_the_weighted_mean_of_members_over_their_sizes():
+    X, y = load_wine(return_X_y=True)
+    model = FSVMCV(5, kernel=["linear", "rbf", "laplacian-ranks"], tol=1e-8).fit(X, y)
+    units = {kind.name: kind for kind in kinds.kinds_of(model, model._check_training(X, y, None))}
+    weights = [member["weight"] for member in model.members_]
+    assert sum(weights) == pytest.approx(1)
+    shares = {kind: sum(m["weight"] for m in model.members_ if m["kernel"] == kind) for kind in units}
+    assert len({round(share, 12) for share in shares.values() if share}) == 1
+    expected = 0.0
+    for member in model.members_:
+        kind = units[member["kernel"]]
+        rows = X if kind.units is None else kind.units.rows(X)
+        single = FSVM(
+            member["C"],
+            kernel=kind.features.kernel,
+            gamma=member["gamma"] or "scale",
+            whitening=member["whitening"],
+            tol=1e-8,
+        ).fit(rows, y)
+        scores = single._model.scores(rows)
+        expected = expected + member["weight"] * scores / np.sqrt(np.mean(scores**2))
+    np.testing.assert_allclose(model._model.scores(X), expected, atol=1e-3)
+    assert model.dual_gap_ <= 1e-8
+
+
+def test_units_of_the_features_do_not_matter(moons):
+    X, y = moons
+    moved = X * np.array([1e-6, 1e5]) + np.array([3.0, -1e4])
+    model = AutoSVM(cv_tol=1e-8)  # looser, members at the edge of the band come and go with the rounding
+    one, other = clone(model).fit(X, y), clone(model).fit(moved, y)
+    assert [m["kernel"] for m in one.members_] == [m["kernel"] for m in other.members_]
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(moved), atol=1e-4)
+
+
+def test_ranks_do_not_see_a_monotone_map(moons):
+    X, y = moons
+    model = FSVMCV(kernel=["laplacian-ranks", "rbf-ranks"])
+    one, other = (model.fit(Z, y).predict(Z) for Z in (X, np.sign(X) * np.expm1(3 * np.abs(X))))
+    assert np.mean(one == other) > 0.97  # between quantiles the map is interpolated
+
+
+def test_sparse_and_wide_rows_have_the_linear_kind_alone():
+    X, y = make_classification(80, 30, random_state=0)
+    model = AutoSVM().fit(sparse.csr_array(X), y)
+    assert {m["whitening"] for m in model.members_} <= {0.0, 0.5}
+    np.testing.assert_allclose(model.coef_, FSVMCV().fit(sparse.csr_array(X), y).coef_)
+    wide = np.random.default_rng(0).normal(size=(20, kinds.MOST_COLUMNS + 1))
+    assert AutoSVM(whitening=0.0).fit(wide, np.arange(20) % 2).coef_.shape == (1, kinds.MOST_COLUMNS + 1)
+
+
+def test_very_many_rows_are_searched_on_a_sample_and_fitted_whole(moons, monkeypatch):
+    monkeypatch.setattr(kinds, "MOST_ROWS", 100)
+    monkeypatch.setattr(kinds, "SAMPLE", 60)
+    model = FSVMCV(kernel=["rbf", "laplacian"], combine="best", probability=True).fit(*moons)
+    rows = kinds.sampled(moons[1])
+    assert len(rows) == 60
+    assert abs(moons[1][rows].mean() - moons[1].mean()) < 0.02
+    (member,) = model.members_
+    units = kinds.Standard.of(moons[0], np.ones(len(moons[1])))
+    single = FSVM(member["C"], kernel=member["kernel"], gamma=member["gamma"], whitening=0.0)
+    expected = single.fit(units.rows(moons[0]), moons[1])
+    assert model.objective_ == pytest.approx(expected.objective_, rel=1e-5)
+    assert model.predict_proba(moons[0]).shape == (160, 2)
+
+
+@pytest.mark.parametrize(("kernel", "message"), [([], "empty"), (["rbf", "forest"], "kernel"), ("automatic", "kernel")])
+def test_bad_kinds_are_named(moons, kernel, message):
+    with pytest.raises(ValueError, match=message):
+        FSVMCV(kernel=kernel).fit(*moons)
+
+
+# -- Probabilities ----------------------------------------------------------------------------------------------------
+
+
+def test_probabilities_are_those_of_calibration_on_held_out_scores(moons):
+    X, y = moons
+    search = FSVMCV([0.1, 1.0], whitening=0.0, combine="best", cv=FOLDS, probability=True, tol=1e-8).fit(X, y)
+    model = FSVM(search.C_, whitening=0.0, tol=1e-8)
+    expected = CalibratedClassifierCV(model, method="sigmoid", cv=FOLDS, ensemble=False).fit(X, y)
+    np.testing.assert_allclose(search.predict_proba(X), expected.predict_proba(X), atol=1e-4)
+    np.testing.assert_allclose(search.predict_log_proba(X), np.log(search.predict_proba(X)))
+
+
+def test_probabilities_of_several_classes_sum_to_one_and_agree_with_the_classes():
+    X, y = load_iris(return_X_y=True)
+    y = np.array(["c", "a", "b"])[y]
+    for multi_class in ("ovo", "ovr"):
+        model = AutoSVM(Cs=4, multi_class=multi_class, probability=True, n_repeats=2).fit(X, y)
+        chances = model.predict_proba(X)
+        np.testing.assert_allclose(chances.sum(axis=1), 1)
+        assert chances.min() >= 0
+        assert np.mean(model.classes_[chances.argmax(axis=1)] == y) > 0.93
+
+
+def test_a_sigmoid_has_the_largest_likelihood():
+    rng = np.random.default_rng(0)
+    scores, weights = rng.normal(size=60), rng.uniform(0.5, 2, 60)
+    labels = np.where(scores + rng.normal(size=60) > 0.3, 1.0, -1.0)
+    positive, negative = weights[labels > 0].sum(), weights[labels < 0].sum()
+    target = np.where(labels > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
+
+    def loss(point):
+        f = point[0] * scores + point[1]
+        return weights @ (np.logaddexp(0, f) - target * f)
+
+    np.testing.assert_allclose(sigmoid(scores, labels, weights), minimize(loss, [0, 0]).x, atol=1e-4)
+    slope, offset = sigmoid(1e9 * labels, labels, weights)  # separable: the priors keep it finite
+    assert np.isfinite([slope, offset]).all()
+    assert slope > 0
+
+
+def test_coupling_recovers_consistent_pairs_and_minimises_otherwise():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(5), size=7)
+    i, j = np.triu_indices(5, 1)
+    np.testing.assert_allclose(coupled(p[:, j] / (p[:, i] + p[:, j]), 5), p, atol=1e-6)
+    r = rng.uniform(0.05, 0.95, size=10)
+
+    def criterion(q):
+        q = np.exp(q) / np.exp(q).sum()
+        return ((r * q[i] - (1 - r) * q[j]) ** 2).sum()
+
+    best = minimize(criterion, np.zeros(5), tol=1e-14).x
+    np.testing.assert_allclose(coupled(r[None], 5)[0], np.exp(best) / np.exp(best).sum(), atol=1e-4)
+
+
+def test_probabilities_must_be_asked_for(moons):
+    assert not hasattr(AutoSVM(), "predict_proba")
+    with pytest.raises(AttributeError) as raised:
+        AutoSVM().predict_proba(moons[0])
+    assert "probability=True" in str(raised.value.__cause__)
+    with pytest.raises(ValueError, match="probability=True needs criterion"):
+        FSVMCV(criterion="loo", probability=True).fit(*moons)
