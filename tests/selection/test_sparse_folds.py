@@ -75,7 +75,7 @@ def test_defaults_follow_the_data():
     X, y = counts(60, 1200)
     assert {m["whitening"] for m in FSVMCV([1.0, 2.0]).fit(X, y).cv_results_["params"]} == {-1.0, -0.5}
     X, y = counts(60, 20)
-    assert {m["whitening"] for m in FSVMCV([1.0, 2.0]).fit(X, y).cv_results_["params"]} == {0, 0.25, 0.5, 0.75, 1}
+    assert {m["whitening"] for m in FSVMCV([1.0, 2.0]).fit(X, y).cv_results_["params"]} == {0, 0.5}
 
 
 def test_what_is_too_wide_says_what_to_do():

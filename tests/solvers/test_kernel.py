@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from radiusmargin import SVM
 from radiusmargin.features.functions import KernelFunction
-from radiusmargin.problems import Batch, Kernel, Options, Start
+from radiusmargin.problems import Batch, ClassLabels, Kernel, Options, Start
 from radiusmargin.solvers import (
     ConvergenceWarning,
     held_out_scores,
@@ -293,6 +293,18 @@ def test_a_race_ends_with_the_best_of_all_members(cache_size):
     hits = right.sum(axis=2)
     assert whole.flat[hits.argmax()]
     np.testing.assert_array_equal((np.sign(raced[whole][:, 0]) == y).sum(axis=1), hits[whole])
+
+
+def test_a_search_takes_classes_as_codes():
+    X, _ = data(90)
+    labels = ClassLabels(np.arange(90) % 3, np.array([[0, 1], [0, 2], [1, 2]]), 3)
+    held_out = [np.arange(fold, 90, 4) for fold in range(4)]
+    parts = tuple(np.setdiff1d(np.arange(90), rows) for rows in held_out)
+    scores = [
+        held_out_scores(Batch(Kernel(X), form, np.ones(90), np.array([1.0]), subsets=parts), held_out, [KERNELS["rbf"]])
+        for form in (labels, np.asarray(labels))
+    ]
+    np.testing.assert_allclose(*scores, atol=1e-2)
 
 
 def test_a_row_that_is_there_twice_weighs_twice():

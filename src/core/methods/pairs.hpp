@@ -70,8 +70,11 @@ class Pairs {
         if (options_.poll) options_.poll(pairs, gap);
     }
 
-    // The interior point, where it can, has what pairs did not finish.
-    bool may_go_inside() const { return options_.strict && Index(p_.taking_part.size()) <= strategy::kInteriorRows; }
+    // The interior point, where it can and there is time for it, has what pairs did not finish.
+    bool may_go_inside() const {
+        return options_.strict && !negative_ && options_.max_sweeps > strategy::kInteriorSweeps &&
+               Index(p_.taking_part.size()) <= strategy::kInteriorRows;
+    }
     Index most_sweeps() const {
         return may_go_inside() ? std::min(options_.max_sweeps, strategy::kInteriorSweeps) : options_.max_sweeps;
     }

@@ -189,7 +189,12 @@ def standardised_range(X, weight) -> TemperedScatter:
 
 def _from_rows(X, classes, weight, space) -> TemperedScatter:
     """The same from the rows: their singular values have twice the digits of the eigenvalues of their scatter."""
-    roots, axes = _range(*row_factor(X, weight, classes), space)
+    return from_factor(*row_factor(X, weight, classes), space)
+
+
+def from_factor(factor, largest, space) -> TemperedScatter:
+    """The same from a factor of the rows (`row_factor`) and the largest modulus of each column."""
+    roots, axes = _range(factor, largest, space)
     return replace(space, eigenvalues=roots**2, eigenvectors=axes.T)
 
 

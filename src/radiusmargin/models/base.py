@@ -13,8 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import ConvergenceWarning, check_count, check_number, check_sample_weight
 from .._compat import CallbackSupportMixin, with_callbacks
-from ..features.space import Mapped
-from ..problems import relative_gap
+from ..chunks import in_chunks
+from ..features.space import Mapped, Raw
+from ..problems import Options, relative_gap
+from .chunked import ChunkedTraining, check_linear, keep_history, print_pass
+from .chunkwise import chunkwise
 from .linear import LinearModel
 from .listeners import Listeners
 from .multiclass import Reduction
@@ -26,6 +29,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     _accepts_sparse = False
 
+    @chunkwise
     def decision_function(self, X):
         """Scores of the classes: of the second against the first, or one column per class.
 
@@ -35,6 +39,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         model = self._fitted_model()
         return model.decisions(self._validated(X))
 
+    @chunkwise
     def predict(self, X):
         """The class with the highest score."""
         model = self._fitted_model()
@@ -50,6 +55,10 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     @abstractmethod
     def _check_parameters(self):
         """Raise a ValueError that names a parameter that is out of range."""
+
+    @abstractmethod
+    def _check_chunks(self):
+        """Raise a ValueError where the model, or its parameters, need all rows in memory."""
 
     _in_pairs = None  # more than two classes in pairs: as long as their separators do not dwarf the data
 
@@ -114,6 +123,18 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
         return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
 
+    def _reads_chunks(self, X) -> bool:
+        """Whether to read rows in chunks; a memory map that the model cannot take so is read as a whole."""
+        if not in_chunks(X):
+            return False
+        try:
+            self._check_chunks()
+        except ValueError:
+            if isinstance(X, np.ndarray):
+                return False
+            raise
+        return True
+
     def _validated(self, X):
         check_is_fitted(self)
         accept = "csr" if self._accepts_sparse else False
@@ -130,12 +151,14 @@ class MarginClassifier(MarginEstimator):
     """One model: it says how it learns from checked data (`_learn`), and calls `_keep` with what came out."""
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Fit the model.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            `FSVM` and `SVM` take rows in chunks as well: a dask array or data frame, an array on disk, or a function that
+            returns an iterator of ``(X, y)`` or ``(X, y, sample_weight)`` each time it is called.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
@@ -146,16 +169,48 @@ class MarginClassifier(MarginEstimator):
         self
         """
         self._check_parameters()
-        training = self._check_training(X, y, sample_weight)
-        listeners = Listeners(self, training.X, training.codes)
-        with listeners.fit():
-            self._learn(training, listeners)
+        if self._reads_chunks(X):
+            self._fit_chunks(X, y, sample_weight)
+        else:
+            training = self._check_training(X, y, sample_weight)
+            listeners = Listeners(self, training.X, training.codes)
+            with listeners.fit():
+                self._learn(training, listeners)
         self._warn_unless_converged()
         return self
 
     @abstractmethod
     def _learn(self, training, listeners):
         """Map the features, solve, keep."""
+
+    # -- rows in chunks -------------------------------------------------------------------------------------------
+
+    def _check_chunks(self):
+        self._scatter_in_chunks()
+        check_linear(self)
+
+    def _fit_chunks(self, X, y, sample_weight):
+        listeners = Listeners(self, X, y)
+        with listeners.fit():
+            training = ChunkedTraining.of(self, (X, y, sample_weight), full=self._scatter_in_chunks())
+            results = self._learn_chunks(training)
+        for k, result in enumerate(results):
+            listeners.report(k, result)
+
+    def _solve_chunks(self, training, form, tol):
+        """Solve for every labelling, and keep separators and history."""
+        options = Options(tol, int(self.max_iter))
+        (results,) = training.solve([(float(self.C), form)], options, print_pass(self))
+        self._keep(Raw(), training, results)
+        keep_history(self, results)
+        return results
+
+    def _scatter_in_chunks(self) -> bool:
+        """Whether to learn from chunks takes scatter matrices; a ValueError for a model that cannot do it."""
+        raise ValueError(
+            f"{type(self).__name__} needs its rows in memory; FSVM, SVM and FSVMCV take them in chunks. Compute a sample of "
+            "the rows and fit to that."
+        )
 
 
 def check_common(model):

@@ -122,7 +122,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         support. `dual_objective_` is NaN where the kernel turned out not to be positive semi-definite.
     history_ : list of dict
         Objective, dual objective and gap of each round, one list after the other for the problems. Only with ``verbose``
-        or a solver other than "exact".
+        or a solver other than "exact"; with rows in chunks always, the gap of all rows after each pass.
+    n_passes_ : int
+        Passes over rows in chunks, where they came so.
 
     Notes
     -----
@@ -242,10 +244,13 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self._keep(space, training, results, (fit.coef[0, 0], fit.intercept[0, 0]))
         self._describe(results, listeners)
         self._remember(fit.results.alpha)
+        self._keep_metric(family.scatter, _ranges(rows, self.coef_))
+
+    def _keep_metric(self, scatter, ranges):
+        """The metrics of the separators, from the scatter and the ranges of their scores."""
         # w'M^+w for every labelling, whose M has rank one: the enclosing ball is then half the range of the scores.
-        scatter = family.scatter
-        white = scatter.whitened(self.coef_, p) / np.sqrt(scatter.total)
-        unit = self._measure(_ranges(rows, self.coef_), np.linalg.norm(white, axis=1))
+        white = scatter.whitened(self.coef_, self.whitening) / np.sqrt(scatter.total)
+        unit = self._measure(ranges, np.linalg.norm(white, axis=1))
         # The root is unique in standardised units, so that it does not depend on the user's.
         rows = self.coef_ * scatter.scale
         rows *= unit
@@ -266,6 +271,20 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _options(self):
         # A little is left to the change of units, in which what is returned is rounded.
         return Options(0.95 * float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
+
+    def _scatter_in_chunks(self):
+        if not self._is_plain or self.coupling == "shared" or self.warm_start:
+            raise ValueError(
+                "FSVM takes rows in chunks only with rho=None, eta=0, solver='exact', coupling='separate' and "
+                "warm_start=False; for the others fit to a sample in memory."
+            )
+        return self.whitening > 0 or self.scatter == "within"
+
+    def _learn_chunks(self, training):
+        scatter = training.scatter(self.scatter)
+        results = self._solve_chunks(training, training.tempered(scatter, float(self.whitening)), float(self.tol))
+        self._keep_metric(scatter, np.array([r.high - r.low for r in results]))
+        return results
 
     # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
 

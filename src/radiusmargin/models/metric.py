@@ -7,6 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..geometry.powers import with_positive_pivots
+from .chunkwise import chunkwise
 
 RANK = 1e-9  # relative size of a squared singular value that is rounding
 
@@ -14,6 +15,7 @@ RANK = 1e-9  # relative size of a squared singular value that is rounding
 class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """For models that learn a metric M: `components_` is L with ``M = L'L``."""
 
+    @chunkwise
     def transform(self, X):
         """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
         X = self._validated(X)

@@ -10,6 +10,7 @@ from .._checks import check_number
 from ..features.space import FeatureChoice
 from ..geometry import TemperedScatter, scatter_matrix, tempered_scatter
 from ..problems import Quadratics
+from .base import MarginClassifier
 from .family import hinge_losses
 from .metric import MetricTransformerMixin, metric_root
 from .svm import SVM
@@ -77,6 +78,8 @@ class SigmaSVM(MetricTransformerMixin, SVM):
     def _check_parameters(self):
         super()._check_parameters()
         check_number("D", self.D, 0, 1, high_allowed=True)
+
+    _scatter_in_chunks = MarginClassifier._scatter_in_chunks  # unlike the SVM it is none of those that take chunks
 
     def _learn(self, training, listeners):
         features = FeatureChoice.of(self).explicit(0.0)

@@ -32,6 +32,8 @@ class SVM(Competitor):
         As in `FSVM`.
     support_, support_vectors_, dual_coef_, n_support_
         With a kernel, as in `SVC`.
+    n_passes_, history_
+        With rows in chunks, as in `FSVM`.
 
     Notes
     -----
@@ -70,6 +72,12 @@ class SVM(Competitor):
         rows = space.fit(training.X, training.costs)
         results = self._solve_hinge(rows, training, listeners)
         self._keep(space, training, results)
+
+    def _scatter_in_chunks(self):
+        return False
+
+    def _learn_chunks(self, training):
+        return self._solve_chunks(training, training.plain(), float(self.tol))
 
     def _solve_hinge(self, rows, training, listeners, regularizers=IDENTITY):
         """One result per labelling, of one batch."""

@@ -56,9 +56,15 @@ def class_weights(class_weight, classes, codes, weight):
     """One factor per class: None, "balanced" (over the weights, so that a weight equals copies), or a dict."""
     if class_weight is None:
         return np.ones(len(classes))
+    return factors_of_totals(class_weight, classes, np.bincount(codes, weight, minlength=len(classes)))
+
+
+def factors_of_totals(class_weight, classes, totals):
+    """The same from the weight that the rows of every class have together."""
+    if class_weight is None:
+        return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        totals = np.bincount(codes, weight, minlength=len(classes))
-        return np.divide(weight.sum() / len(classes), totals, out=np.ones(len(classes)), where=totals > 0)
+        return np.divide(totals.sum() / len(classes), totals, out=np.ones(len(classes)), where=totals > 0)
     if isinstance(class_weight, dict):
         factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
         if not np.isfinite(factors).all() or (factors <= 0).any():

@@ -1,6 +1,8 @@
 """What is minimised, in arrays: rows, labels, regularisers, and what comes back."""
 
 from .batch import Batch, Options, Start
+from .chunk import Block, ChangedChunkError, Chunk
+from .chunked import ChunkedProblem, Coordinates, Source, Summary
 from .kernel import Kernel
 from .labels import REST, ClassLabels
 from .multipliers import balanced
@@ -12,7 +14,12 @@ __all__ = [
     "IDENTITY",
     "REST",
     "Batch",
+    "Block",
+    "ChangedChunkError",
+    "Chunk",
+    "ChunkedProblem",
     "ClassLabels",
+    "Coordinates",
     "Dense",
     "HingeResult",
     "InnerProducts",
@@ -22,8 +29,10 @@ __all__ = [
     "Result",
     "Results",
     "Rows",
+    "Source",
     "Sparse",
     "Start",
+    "Summary",
     "balanced",
     "relative_gap",
     "rows_of",

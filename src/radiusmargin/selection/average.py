@@ -64,7 +64,7 @@ class Averaging:
             coef, intercept, certificates = self._smoothed(space, rows, members)
         else:
             coef, intercept, certificates = self._family(space, rows, group, members)
-        shares = _over(weights, self._sizes(rows, coef, intercept))
+        shares = over_sizes(weights, self._sizes(rows, coef, intercept))
         coef, intercept = np.einsum("mkd,m->kd", coef, shares), np.einsum("mk,m->k", intercept, shares)
         model = LinearModel(space, coef, intercept, training.reduction)
         return model, np.asarray(rows @ coef.T), shares, certificates
@@ -97,7 +97,7 @@ class Averaging:
         space, found = fit_expansion(group.features, training, Cs, self.fitting.options(self.tol), keep_scores=alone)
         scores = found.scores if alone else _scores(space, training.X, found)
         sizes = np.sqrt((scores**2 @ costs / costs.sum()).mean(axis=0))
-        shares = _over(weights, sizes)
+        shares = over_sizes(weights, sizes)
         coef, intercept = np.einsum("kcn,c->kn", np.asarray(found.coef), shares), found.intercept @ shares
         support = np.flatnonzero(coef.any(axis=0))
         bound = found.dual_objective.sum() if found.definite.all() else np.nan  # there is none
@@ -123,7 +123,7 @@ def _scores(space, X, found):
     return values.T.reshape(K, C, n) + found.intercept[..., None]
 
 
-def _over(weights, sizes):
+def over_sizes(weights, sizes):
     """Weights of members over the sizes of their scores; none for one that says zero everywhere."""
     return np.divide(list(weights.values()), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 
@@ -138,12 +138,16 @@ def _joined(parts):
 
 
 def _directions(scores, weight):
-    """What turns scores (n, K) into coordinates of their mean metric: each of unit variance, directions by their size."""
+    """`directions_of` scores (n, K) of weighted rows."""
     p = weight / weight.sum()
     Z = scores - p @ scores
-    deviation = np.sqrt(p @ Z**2)
+    return directions_of((Z * p[:, None]).T @ Z)
+
+
+def directions_of(covariance):
+    """What turns scores into coordinates of their mean metric: each of unit variance, directions by their size."""
+    deviation = np.sqrt(np.diag(covariance))
     unit = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0) / np.sqrt(len(deviation))
-    Z = Z * unit
-    values, axes = np.linalg.eigh((Z * p[:, None]).T @ Z)
+    values, axes = np.linalg.eigh(unit[:, None] * covariance * unit)
     kept = values > RANK * max(values[-1], 0.0)
     return unit[:, None] * with_positive_pivots(axes[:, kept][:, ::-1].T).T

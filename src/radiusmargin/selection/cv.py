@@ -16,11 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number
 from .._compat import with_callbacks
 from ..models.base import MarginEstimator
+from ..models.chunked import check_linear
+from ..models.chunkwise import chunkwise
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
 from ..models.probability import Sigmoids
 from ..problems import relative_gap
 from .average import Averaging
+from .chunked import SearchInChunks
 from .data import SearchData
 from .evaluation import evaluate
 from .kinds import check_grid, check_kinds, kinds_of, listed, sampled
@@ -32,7 +35,7 @@ from .ways import Fitting
 
 FITTED = (
     "_model", "_sigmoids", "_directions", "components_", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
-    "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
+    "n_passes_", "history_", "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
 )  # fmt: skip
 
 
@@ -106,6 +109,11 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         with a kernel, where the choice is, and for a sparse matrix of 1,000 columns or more.
     verbose : int, default=0
         1 shows progress on standard error.
+    cache_size : float, default=500
+        Megabytes of kernel values that are kept while members are fitted, as in `SVC`.
+    subsample : int, default=100_000
+        Random rows that members are scored on where X comes in chunks; what was chosen, the best or an average of at most the
+        five best, is then fitted to all rows.
 
     Attributes
     ----------
@@ -129,6 +137,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         In the form of `GridSearchCV`. The members are fitted together: times are equal shares.
     n_splits_, refit_time_
         As in `GridSearchCV`.
+    n_passes_, history_
+        With rows in chunks, as in `FSVM`.
 
     Examples
     --------
@@ -146,7 +156,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self, Cs=10, *, whitening=None, scatter="total", multi_class=None, eta=0.0, combine="average", band=1.5,
         kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
         scoring=None, one_standard_error=False, refit=True, probability=False, n_jobs=None, fit_intercept=True, class_weight=None,
-        tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0,
+        tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0, subsample=100_000,
+        cache_size=500.0,
     ):  # fmt: skip
         self.Cs = Cs
         self.whitening = whitening
@@ -175,12 +186,16 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.cache_size = cache_size
+        self.subsample = subsample
 
     # -- fitting ------------------------------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(self, X, y=None, sample_weight=None, groups=None):
         """Score every member, then refit what was chosen on all rows.
+
+        Rows may come in chunks, as in `FSVM`; members are then scored on a `subsample` of them.
 
         On Ctrl-C during the scoring, `cv_results_` keeps what was finished, and the interrupt goes on. `groups` goes to a
         splitter that wants it.
@@ -188,8 +203,13 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         for name in FITTED:
             self.__dict__.pop(name, None)
         self._check_parameters()
+        chunks = SearchInChunks.of(self, X, y, sample_weight) if self._reads_chunks(X) else None
+        if chunks:
+            X, y, sample_weight = chunks.subsample(int(self.subsample))
         training = self._check_training(X, y, sample_weight)
-        kinds = kinds_of(self, training)
+        if chunks:
+            chunks.keep_features(self)
+        kinds = kinds_of(self, training, linear_alone=chunks is not None)
         data = self._search_data(training, kinds, sample_weight, groups)
         fitting = Fitting(int(self.max_iter), self.n_jobs, bool(self.fit_intercept))
         kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
@@ -204,7 +224,10 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             if self.refit:
                 start = time.perf_counter()
                 with scores.progress.task("refit"):
-                    shares = self._refit(training, kinds, fitting, scores)
+                    if chunks:
+                        shares = self._refit_chunks(chunks, kinds, scores)
+                    else:
+                        shares = self._refit(training, kinds, fitting, scores)
                     if self.probability:
                         self._sigmoids = self._calibrated(data.training, scores.out_of_fold, shares)
                 self.refit_time_ = time.perf_counter() - start
@@ -251,11 +274,23 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         """Fit what was chosen to all rows; returns what the scores of each member are multiplied by."""
         best = scores.best(self.one_standard_error)
         if self.combine == "best" and len(kinds) == 1:
-            self._refit_best(training, best)
+            self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
             return {best: 1.0}
         weights = {best: 1.0} if self.combine == "best" else scores.weights(self.band)
         groups = [group for kind in kinds for group in groups_of(self, kind)]
-        found = Averaging(training, fitting, self.tol).of(weights, groups)
+        return self._keep_average(Averaging(training, fitting, self.tol).of(weights, groups), weights, kinds)
+
+    def _refit_chunks(self, chunks, kinds, scores):
+        """The same for rows in chunks."""
+        best = scores.best(self.one_standard_error)
+        if self.combine == "best":
+            self._refit_best((chunks.training.source,), best)
+            self.n_passes_, self.history_ = 1 + self.best_estimator_.n_passes_, self.best_estimator_.history_
+            return {best: 1.0}
+        weights = chunks.weights(scores, self.band)
+        return self._keep_average(chunks.average(self, weights), weights, kinds)
+
+    def _keep_average(self, found, weights, kinds):
         self._model, self._directions = found.model, found.directions
         self.members_ = [m.params(self.best_params_) | {"weight": weight} for m, weight in weights.items()]
         self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
@@ -267,7 +302,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             self.components_ = self._directions.T @ part.coef
         return found.shares
 
-    def _refit_best(self, training, member):
+    def _refit_best(self, rows, member):
         """The chosen member as an estimator of its own, whose fitted attributes this one shows."""
         model = FSVM(C=member.C, whitening=member.whitening, eta=member.eta, scatter=member.scatter).set_params(
             multi_class=self.multi_class, fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), tol=self.tol,
@@ -277,7 +312,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             model.set_params(gamma=member.gamma, n_components=member.n_components, random_state=self.random_state)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # this estimator has one of its own
-            model.fit(training.X, self.classes_[training.codes], sample_weight=training.weight)
+            model.fit(*rows)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         self.best_estimator_, self.members_, self._model = model, [self.best_params_ | {"weight": 1.0}], model._model
@@ -313,6 +348,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         """Logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
+    @chunkwise
     def transform(self, X):
         """The rows in the metric of the best member, or of the averaged separators."""
         check_is_fitted(self, "_model")
@@ -342,6 +378,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
         check_count("max_iter", self.max_iter)
         check_count("n_repeats", self.n_repeats)
+        check_count("subsample", self.subsample)
         for name in ("Cs", "whitening", "scatter", "eta", "gamma", "n_components"):
             check_grid(name, getattr(self, name))
         if isinstance(self.Cs, Integral):
@@ -361,6 +398,12 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             )
         if self.criterion != "cv" and any(eta > 0 for eta in listed(self.eta)):
             raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
+
+    def _check_chunks(self):
+        if not (isinstance(self.kernel, str) and self.kernel == "auto"):  # which is then linear
+            check_linear(self)
+        if any(eta > 0 for eta in listed(self.eta)):
+            raise ValueError(f"FSVMCV takes rows in chunks only with eta=0, got eta={self.eta!r}.")
 
     def _splits(self, training, sample_weight, groups):
         """(train, test) numbers among the rows of positive weight."""

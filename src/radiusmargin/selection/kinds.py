@@ -59,9 +59,10 @@ class Kind:
         return space if self.units is None else InUnits(space, self.units)
 
 
-def kinds_of(search, training: Training) -> list[Kind]:
-    """The kinds that the parameters of a search name."""
+def kinds_of(search, training: Training, *, linear_alone: bool = False) -> list[Kind]:
+    """The kinds that the parameters of a search name; "auto" may have to be the linear one alone."""
     choice, names = FeatureChoice.of(search), names_of(search.kernel, training.X)
+    names = ("linear",) if names and linear_alone else names
     if names is None:
         Cs = initial_Cs(search.Cs, training.weight, choice.is_linear)
         return [

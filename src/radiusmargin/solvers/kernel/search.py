@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ...problems import Batch, Options
+from ...problems import Batch, ClassLabels, Options
 from ..hinge.backend import one_blas_thread
 from .backend import make_rows
 from .entry import in_threads, problem_of, solve_one
@@ -83,13 +83,18 @@ def _in_runs(batch, held_out):
     part = np.zeros(batch.rows.shape[0], dtype=int)
     for p, rows in enumerate(held_out):
         part[rows] = p
-    return np.lexsort((part, *batch.labels)) if len(batch.labels) > 1 else np.argsort(part, kind="stable")
+    if len(batch.labels) == 1:
+        return np.argsort(part, kind="stable")
+    classes = (batch.labels.codes,) if isinstance(batch.labels, ClassLabels) else batch.labels
+    return np.lexsort((part, *classes))
 
 
 def _reordered(batch, order, back):
     rows = replace(batch.rows, X=batch.rows.X[order])
+    labels = batch.labels
+    labels = replace(labels, codes=labels.codes[order]) if isinstance(labels, ClassLabels) else labels[:, order]
     parts = tuple(back[part] for part in batch.subsets)
-    return replace(batch, rows=rows, labels=batch.labels[:, order], weights=batch.weights[order], subsets=parts)
+    return replace(batch, rows=rows, labels=labels, weights=batch.weights[order], subsets=parts)
 
 
 class _Search:
