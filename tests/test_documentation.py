@@ -45,9 +45,9 @@ def calls(path):
 def everybodys():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:200, :8], 2 * y[:200] - 1
-    texts, labels = ["the cat sat", "a cat ran", "the cat ran", "stocks fell", "shares fell", "stocks rose"] * 5, list("aaabbb") * 5
-    arrays = {"X": X, "y": y, "X_new": X[:3], "B": np.eye(X.shape[1])}
-    return arrays | {"texts": texts, "labels": labels, "new_texts": texts[:2]}
+    texts = [f"a text on {kind} number {k}" for k in range(20) for kind in ("margins", "metrics")]
+    written = {"texts": texts, "labels": ["margins", "metrics"] * 20, "new_texts": texts[:3]}
+    return {"X": X, "y": y, "X_new": X[:3], "B": np.eye(X.shape[1])} | written
 
 
 def api_pages():
@@ -80,6 +80,15 @@ def test_commands_of_a_page_exist(page):
         known = {option for parameter in command.params for option in [*parameter.opts, *parameter.secondary_opts]}
         for word in words:
             assert not word.startswith("-") or word in {*known, "--help"}, f"{call}: no such option as {word}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "RESULTS.md"], ids=named)
+def test_files_that_a_page_names_exist(page):
+    named_files = re.findall(
+        r"\b(?:benchmarks|examples|tests|src|docs)/[\w/]+\.(?:py|md|hpp|cpp)\b", page.read_text("utf-8")
+    )
+    missing = [name for name in named_files if not (ROOT / name).exists() and "yours" not in name]
+    assert not missing
 
 
 def test_blocks_and_calls_are_found(tmp_path):

@@ -137,7 +137,18 @@ def accuracy(text):
     return ranks(table["method"], table.numbers("mean rank"), "FSVMCV (")
 
 
-CHARTS = {"hinge": hinge, "kernels": kernels, "kernel-search": search, "selection": selection, "accuracy": accuracy}
+def first_model(text):
+    table = tables(section(text, "first-model"))[1]  # the sets on which nothing was chosen
+    return ranks(table["method"], table.numbers("mean rank"), "AutoSVM")
+
+
+CHARTS = {"first-model": first_model} | {
+    "hinge": hinge,
+    "kernels": kernels,
+    "kernel-search": search,
+    "selection": selection,
+    "accuracy": accuracy,
+}
 
 
 def draw(folder):

@@ -49,6 +49,9 @@ def page(package, shown):
 
 def write(app, config):
     folder, shown = Path(app.srcdir) / "api", {}
+    config.autosummary_generate = [
+        f"api/{package}.rst" for package in packages()
+    ]  # also where one is new since the last build
     for package in packages():
         path, text = folder / f"{package}.rst", page(package, shown)
         if not path.exists() or path.read_text(encoding="utf-8") != text:  # what is as it was need not be read again
