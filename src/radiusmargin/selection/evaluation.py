@@ -61,12 +61,16 @@ class Evaluation:
 
 
 def evaluate(search, kinds, data, fitting, scores):
-    """Score all that a search (its parameters) asks for, kind by kind; `fitting` says how members are fitted."""
+    """Score all that a search (its parameters) asks for, kind by kind; `fitting` says how members are fitted.
+
+    Grids of several kinds do not grow: what lies beyond is the dearest to fit, and another kind serves as well.
+    """
+    may_grow = isinstance(search.Cs, Integral) and len(kinds) == 1
     for kind in kinds:
         own = replace(data, training=kind.training(data.training))
         tol = search.cv_tol or gap_of(kind, own.training.X)
         ways_of = Ways(own, fitting, search.criterion)
-        Evaluation(groups_of(search, kind), ways_of, scores, tol).run(kind.Cs, isinstance(search.Cs, Integral))
+        Evaluation(groups_of(search, kind), ways_of, scores, tol).run(kind.Cs, may_grow)
 
 
 def gap_of(kind, X):
