@@ -292,7 +292,9 @@ def real_row(name, copies):
 
 
 if __name__ == "__main__":
-    if "--line" in sys.argv:
+    if "--help" in sys.argv:
+        print(__doc__)
+    elif "--line" in sys.argv:
         at = sys.argv.index("--line")
         print(json.dumps(LINES[sys.argv[at + 1]](*json.loads(sys.argv[at + 2]))))
     else:
