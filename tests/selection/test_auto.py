@@ -9,12 +9,18 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine, make_classification, make_moons
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM
 from radiusmargin.models.probability import coupled, sigmoid
 from radiusmargin.selection import kinds
 
 FOLDS = StratifiedKFold(4)
+
+
+@parametrize_with_checks([AutoSVM(Cs=4, cv=2, tol=1e-9, cv_tol=1e-9)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from ..geometry.tempered import standardised
 
-MOST_QUANTILES = 100
+QUANTILES = 100
 
 
 class Units(Protocol):
@@ -45,7 +45,7 @@ class Ranks:
     """Features by their ranks among training rows, as deviations of a normal variable, standardised.
 
     Long tails and outliers become what their place in the order is. Between quantiles a rank is interpolated, and equal
-    values have their middle rank. Weights of the rows are not looked at.
+    values have their middle rank. A weight of two equals a repeated row.
     """
 
     quantiles: np.ndarray  # (q, d)
@@ -53,7 +53,7 @@ class Ranks:
 
     @classmethod
     def of(cls, X, weight) -> Ranks:
-        ranks = cls(np.quantile(X, np.linspace(0, 1, min(MOST_QUANTILES, len(X))), axis=0))
+        ranks = cls(weighted_quantiles(X, weight, np.linspace(0, 1, QUANTILES)))
         return cls(ranks.quantiles, Standard.of(ranks.deviations(X), weight))
 
     def rows(self, X):
@@ -82,3 +82,16 @@ class InUnits:
 
     def scores(self, X, coef):
         return self.space.scores(self.units.rows(X), coef)
+
+
+def weighted_quantiles(X, weight, shares):
+    """The smallest values of every column that at least such shares of the weight do not exceed, of shape (shares, columns).
+
+    >>> weighted_quantiles(np.array([[3.0], [1.0], [2.0]]), np.array([1.0, 1.0, 2.0]), [0.0, 0.25, 0.5, 1.0]).ravel().tolist()
+    [1.0, 1.0, 2.0, 3.0]
+    """
+    order = np.argsort(X, axis=0, kind="stable")
+    below = np.cumsum(weight[order], axis=0) / weight.sum()
+    places = [np.searchsorted(column, np.asarray(shares) - 1e-12) for column in below.T]  # sums are rounded
+    columns = np.take_along_axis(X, order, axis=0).T
+    return np.column_stack([column[np.minimum(i, len(column) - 1)] for column, i in zip(columns, places, strict=True)])
