@@ -27,7 +27,7 @@ def contenders(X, y, slow):
     one = {"Cs": Cs, "cv": folds, "scatter": "total", "combine": "best"}
     runs = {
         "FSVMCV, C only": lambda: FSVMCV(whitening=0.0, **one).fit(X, y),
-        "FSVMCV, C and 5 exponents": lambda: FSVMCV(**one).fit(X, y),
+        "FSVMCV, C and whitening": lambda: FSVMCV(**one).fit(X, y),
         "LogisticRegressionCV": lambda: make_pipeline(
             StandardScaler(),
             LogisticRegressionCV(Cs=Cs, cv=folds, max_iter=1000, l1_ratios=(0,), use_legacy_attributes=False),
@@ -58,7 +58,7 @@ def linear():
         row = [
             f"{name} ({len(X):,} x {X.shape[1]})",
             common.human(ours),
-            common.human(times["FSVMCV, C and 5 exponents"]),
+            common.human(times["FSVMCV, C and whitening"]),
         ]
         for label in ("LogisticRegressionCV", "GridSearchCV(LinearSVC)", "GridSearchCV(SVC linear)"):
             row.append(f"{common.human(times[label])} = {times[label] / ours:.0f}x" if label in times else "—")
@@ -67,7 +67,7 @@ def linear():
     header = [
         "data",
         "FSVMCV, C only",
-        "FSVMCV, C and 5 exponents",
+        "FSVMCV, C and whitening",
         "LogisticRegressionCV",
         "GridSearchCV(LinearSVC)",
         "GridSearchCV(SVC linear)",
