@@ -45,7 +45,7 @@ def solve_kernel(
         Whether to keep the decision values of all rows.
     strict : bool, default=True
         Whether certificates are those of double precision. Without, gaps are estimated in single precision, for fits that are
-        only scored: of many small problems on shared rows they take a third of the time.
+        only scored: many small problems on shared rows spare a pass over all rows each.
     callback : callable, optional
         Called with the number of pairs and the gap several times a second; what it raises ends the solver.
 
