@@ -122,6 +122,11 @@ inline bool try_newton(Index pairs, Index free, Index n) { return pairs >= kNewt
 constexpr Index kInteriorSweeps = 100, kInteriorRows = 2000;
 constexpr int kInteriorSteps = 150, kInteriorPatience = 25;
 constexpr double kInteriorMargin = 1e-5;
+// A gap bounds scores by its root only. Who asks for a tight one wants scores of several digits, so violations must be small
+// too (SVC's tol is about these); so many rounds more are spent on it.
+constexpr double kTight = 1e-5, kViolations = 100;
+constexpr int kPolishes = 3;
+inline double widest_corridor(double tol) { return tol <= kTight ? kViolations * tol : HUGE_VAL; }
 // Rounds of certificates in double precision, each from a tighter target of single precision.
 constexpr int kCertificates = 30;
 
