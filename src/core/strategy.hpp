@@ -124,7 +124,7 @@ constexpr int kInteriorSteps = 150, kInteriorPatience = 25;
 constexpr double kInteriorMargin = 1e-5;
 // A gap bounds scores by its root only. Who asks for a tight one wants scores of several digits, so violations must be small
 // too (SVC's tol is about these); so many rounds more are spent on it.
-constexpr double kTight = 1e-5, kViolations = 100;
+constexpr double kTight = 1e-5, kViolations = 10;
 constexpr int kPolishes = 3;
 inline double widest_corridor(double tol) { return tol <= kTight ? kViolations * tol : HUGE_VAL; }
 // Rounds of certificates in double precision, each from a tighter target of single precision.

@@ -70,13 +70,13 @@ def of_svc(K, y, C, weight=None):
 
 
 TWENTY = [(name, C, "plain") for name in KERNELS for C in (0.1, 1.0)]
-TWENTY += [(name, 10.0, "plain") for name in ("rbf", "laplacian", "cosine")]
+TWENTY += [(name, 10.0, "plain") for name in KERNELS if name != "callable"]  # of which SVC stops at a gap of 2e-6
 TWENTY += [("rbf", 3.0, "weighted"), ("linear", 1.0, "weighted"), ("rbf", 1.0, "sparse"), ("laplacian", 1.0, "sparse")]
 TWENTY += [("rbf", 1.0, "tiny cache"), ("poly", 1.0, "tiny cache")]
 
 
 @pytest.mark.parametrize(("name", "C", "form"), TWENTY)
-def test_it_is_svc_at_the_same_gap(name, C, form):
+def test_it_is_svc_with_the_same_tol(name, C, form):
     X, y = data()
     X = X / X.std(axis=0)
     X = np.where(np.abs(X) < 0.5, 0.0, X) if form == "sparse" else X
@@ -90,10 +90,10 @@ def test_it_is_svc_at_the_same_gap(name, C, form):
         "sample_weight": weight,
         "cache_size": 1e-3 if form == "tiny cache" else 500.0,
     }
-    assert_certified(K, y, C * weight, kernel_svm(rows, y, C, **arguments, tol=1e-6), 1e-6)
+    result = kernel_svm(rows, y, C, **arguments, tol=1e-6)
+    assert_certified(K, y, C * weight, result, 1e-6)
     expected, gap = of_svc(K, y, C, weight)
     assert gap < 1e-6
-    result = kernel_svm(rows, y, C, **arguments, tol=max(gap, 1e-10))
     np.testing.assert_allclose(K @ result.coef + result.intercept, expected, atol=1e-4)
 
 
@@ -103,7 +103,7 @@ def test_three_classes_are_those_of_svc(kernel):
     X = X / X.std(axis=0)
     arguments = {"kernel": kernel, "gamma": 0.1, "coef0": 1.0, "degree": 2}
     theirs = SVC(**arguments, tol=1e-6, decision_function_shape="ovo").fit(X, y)
-    ours = SVM(**arguments, tol=1e-8).fit(X, y)
+    ours = SVM(**arguments, tol=1e-6).fit(X, y)
     scores = kernel_scores(
         X, X[ours.support_], pairwise(ours, y), kernel=KernelFunction(kernel, gamma=0.1, degree=2, coef0=1.0)
     )
