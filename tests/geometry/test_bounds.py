@@ -133,8 +133,8 @@ def test_farthest_pair_of_equal_points():
     [
         (lambda: radius_bounds([[1.0, 2.0]], mu=[1.0]), r"mu must have shape \(2,\), got \(1,\)"),
         (lambda: radius_bounds([[1.0]], mu=[-1.0]), "mu must not be negative, got a minimum of -1"),
-        (lambda: radius_bounds([[np.inf]]), "X must be finite, got infinity"),
-        (lambda: farthest_pair([1.0, 2.0]), "X must have 2 dimensions"),
+        (lambda: radius_bounds([[np.inf]]), "X contains NaN or infinity"),
+        (lambda: farthest_pair([1.0, 2.0]), "X must be two-dimensional"),
         (lambda: farthest_pair(sparse.eye_array(3)), "X must be a dense array"),
     ],
 )

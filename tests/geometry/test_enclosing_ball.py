@@ -189,10 +189,10 @@ def test_the_points_are_left_alone():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"X": [[np.nan]]}, "X must be finite, got NaN"),
-        ({"X": [1.0]}, "X must have 2 dimensions"),
-        ({"X": [[1.0]], "tol": 0.0}, "tol must be a number above 0, got 0.0"),
-        ({"X": [[1.0]], "max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"X": [[np.nan]]}, "X contains NaN or infinity"),
+        ({"X": [1.0]}, "X must be two-dimensional"),
+        ({"X": [[1.0]], "tol": 0.0}, r"tol must be a number in \(0, inf\), got 0.0"),
+        ({"X": [[1.0]], "max_iter": 0}, "max_iter must be a positive integer, got 0"),
     ],
 )
 def test_bad_input_names_the_parameter(arguments, message):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from margin_problems import blobs, check_certificate, check_weights, hard_problems, margins, minimum
 
-from radiusmargin.solvers.feature_weighting import mrsvm
+from radiusmargin.solvers.conic.mrsvm import mrsvm
 
 X, y = blobs()
 R = np.ptp(X, axis=0) / 2
@@ -97,7 +97,7 @@ def test_hard_scalings(name, fit_intercept):
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match=r"C must be in \(0, inf\), got -1"):
+    with pytest.raises(ValueError, match=r"C must be a number in \(0, inf\), got -1"):
         mrsvm(X, y, -1)
     with pytest.raises(ValueError, match="X must have a feature that varies"):
         mrsvm(np.ones((4, 2)), np.array([-1, 1, -1, 1]))

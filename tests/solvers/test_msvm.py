@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from margin_problems import blobs, check_certificate, check_weights, hard_problems, margins, minimum
 
-from radiusmargin.solvers.max_projection import msvm
+from radiusmargin.solvers.conic.msvm import msvm
 
 X, y = blobs()
 Z = X - X.mean(axis=0)
@@ -110,7 +110,7 @@ def test_hard_scalings(name, fit_intercept):
 
 
 def test_bad_parameters():
-    with pytest.raises(ValueError, match=r"C must be in \(0, inf\), got nan"):
+    with pytest.raises(ValueError, match=r"C must be a number in \(0, inf\), got nan"):
         msvm(X, y, np.nan)
 
 

@@ -5,12 +5,13 @@ import pytest
 
 from radiusmargin.geometry import geometric_mean
 from radiusmargin.problems import Options
-from radiusmargin.solvers.alternating import solve_alternating
-from radiusmargin.solvers.matrix_newton import NuclearEnvelope, solve_matrix_newton
-from radiusmargin.solvers.metric_norm import Constrained, MetricNorm, Penalised
-from radiusmargin.solvers.projected_gradient import solve_projected_gradient
-from radiusmargin.solvers.proximal_newton import solve_proximal_newton
-from radiusmargin.solvers.radius_margin import RadiusMarginProblem, initial_state, solve_exact
+from radiusmargin.solvers.metric.alternating import solve_alternating
+from radiusmargin.solvers.metric.exact import solve_exact
+from radiusmargin.solvers.metric.matrix_newton import NuclearEnvelope, solve_matrix_newton
+from radiusmargin.solvers.metric.norm import Constrained, MetricNorm, Penalised
+from radiusmargin.solvers.metric.problem import RadiusMarginProblem, initial_state
+from radiusmargin.solvers.metric.projected_gradient import solve_projected_gradient
+from radiusmargin.solvers.metric.proximal_newton import solve_proximal_newton
 
 
 def make_problem(K=1, n=60, d=4, C=1.0, eta=0.0, penalty=None, seed=0, **kwargs):

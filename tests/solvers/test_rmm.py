@@ -14,7 +14,7 @@ from margin_problems import (
     svm,
 )
 
-from radiusmargin.solvers.relative_margin import rmm
+from radiusmargin.solvers.conic.rmm import rmm
 
 X, y = blobs()
 
@@ -136,10 +136,10 @@ def test_an_iteration_limit_is_reported():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": 0.0}, r"C must be in \(0, inf\), got 0.0"),
-        ({"C": np.inf}, r"C must be in \(0, inf\), got inf"),
-        ({"B": -1.0}, r"B must be in \[0, inf\], got -1.0"),
-        ({"B": np.nan}, r"B must be in \[0, inf\], got nan"),
+        ({"C": 0.0}, r"C must be a number in \(0, inf\), got 0.0"),
+        ({"C": np.inf}, r"C must be a number in \(0, inf\), got inf"),
+        ({"B": -1.0}, r"B must be a number in \[0, inf\], got -1.0"),
+        ({"B": np.nan}, r"B must be a number in \[0, inf\], got nan"),
     ],
 )
 def test_bad_parameters(parameters, message):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from margin_problems import blobs, check_certificate, check_weights, hard_problems, margins, minimum, svm
 
-from radiusmargin.solvers.conic import ConicProgram, ConicSolverError
-from radiusmargin.solvers.pairwise_radius import rsvm_mu_plus, rsvm_plus
+from radiusmargin.solvers.conic.program import ConicProgram, ConicSolverError
+from radiusmargin.solvers.conic.rsvm import rsvm_mu_plus, rsvm_plus
 
 X, y = blobs()
 BOTH = pytest.mark.parametrize("solve", [rsvm_mu_plus, rsvm_plus])
@@ -200,5 +200,5 @@ def test_a_solver_that_always_fails_is_a_clear_error(solve, monkeypatch):
 @BOTH
 @pytest.mark.parametrize(("C", "lam", "name"), [(0.0, 1.0, "C"), (1.0, -1.0, "lam"), (1.0, np.inf, "lam")])
 def test_bad_parameters(solve, C, lam, name):
-    with pytest.raises(ValueError, match=rf"{name} must be in .0, inf\), got"):
+    with pytest.raises(ValueError, match=rf"{name} must be a number in .0, inf\), got"):
         solve(X, y, C, lam)

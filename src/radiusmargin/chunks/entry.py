@@ -13,7 +13,7 @@ from .sources import CHUNK, ArraySource, ChunkSource, ReaderSource
 LARGE = 1 << 30  # bytes, as doubles, from which a memory map is not read as a whole
 
 
-def in_chunks(X) -> bool:
+def in_chunks(X: Any) -> bool:
     """Whether rows are to be read chunk by chunk.
 
     Those of a dask array or data frame, of an array on disk (zarr, HDF5), of a memory map of a gigabyte and more, and of a
@@ -34,7 +34,7 @@ def _is_on_disk(X):
     return all(hasattr(X, name) for name in ("shape", "dtype", "chunks", "__getitem__"))
 
 
-def source_of(X, y=None, weight=None, n_threads: int | None = None):
+def source_of(X: Any, y: Any = None, weight: Any = None, n_threads: int | None = None) -> ChunkSource:
     """The source of rows that are `in_chunks`."""
     if isinstance(X, ChunkSource):
         return X
@@ -51,7 +51,7 @@ def source_of(X, y=None, weight=None, n_threads: int | None = None):
     return ArraySource(X, y if hasattr(y, "__getitem__") else np.asarray(y), weight, n_threads)
 
 
-def map_chunks(function: Callable[[np.ndarray], np.ndarray], X) -> Any:
+def map_chunks(function: Callable[[np.ndarray], np.ndarray], X: Any) -> Any:
     """A function of rows, applied to chunks of them.
 
     Lazily to a dask collection; to an array on disk block by block, whose results are put together; to a function that

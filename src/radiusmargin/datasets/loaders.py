@@ -19,7 +19,7 @@ __all__ = ["Availability", "available", "load"]
 DATA_VARIABLE = "RADIUSMARGIN_DATA"
 
 
-def load(name: str, *, data_home=None) -> TaskData:
+def load(name: str, *, data_home: str | Path | None = None) -> TaskData:
     """Load a data set of the registry.
 
     Generated sets and scikit-learn's own are always there. For the others the data folder is searched and
@@ -79,7 +79,7 @@ class Availability:
     looked: tuple[str, ...]
 
 
-def available(data_home=None) -> list[Availability]:
+def available(data_home: str | Path | None = None) -> list[Availability]:
     """The status of every data set of the registry; nothing is fetched.
 
     Examples

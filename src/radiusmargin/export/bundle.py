@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..datasets import DataError, MissingDependencyError
 from ..datasets.files import readable, require_no_bomb
@@ -50,11 +51,11 @@ class Bundle:
         return self.pipeline.classes_
 
     @property
-    def encoder(self):
+    def encoder(self) -> BaseEstimator | None:
         """What makes numbers of a table, None where the model takes numbers."""
         return self.pipeline.named_steps.get("encode")
 
-    def predict(self, rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def predict(self, rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Labels, scores and probabilities of the rows of a table."""
         rows = self._checked(rows)
         labels = self.pipeline.predict(rows)
@@ -89,7 +90,7 @@ def _skops():
     return skops.io
 
 
-def save_bundle(bundle: Bundle, path) -> Path:
+def save_bundle(bundle: Bundle, path: str | os.PathLike) -> Path:
     """Write a model file, whole or not at all."""
     path = Path(path)
     document = {"format": FORMAT, "facts": bundle.facts, "pipeline": bundle.pipeline, "calibration": bundle.calibration}
@@ -103,7 +104,7 @@ def save_bundle(bundle: Bundle, path) -> Path:
     return path
 
 
-def load_bundle(path) -> Bundle:
+def load_bundle(path: str | os.PathLike) -> Bundle:
     """Read a model file; a DataError names whatever it holds that is not trusted."""
     io = _skops()
     with readable(path):

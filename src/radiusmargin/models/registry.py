@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sklearn.base import BaseEstimator
+
 from .algorithm_one import FSVMAlgorithm1
 from .fsvm import FSVM
 from .grids import Grid, Powers
@@ -164,7 +166,7 @@ def get_model(name: str) -> ModelEntry:
     raise ValueError(f"there is no model {name!r}; known are {known}.")
 
 
-def make_model(name: str, **parameters):
+def make_model(name: str, **parameters) -> BaseEstimator:
     """An estimator: the entry's own parameters, then those given.
 
     >>> make_model("semi-whitened-svm", C=2.0)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 from scipy import sparse
 
+from .._types import ArrayLike
 from ..geometry import minimum_enclosing_ball
 from ._matplotlib import pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 
 class MarginDisplay:
@@ -16,15 +24,23 @@ class MarginDisplay:
     the separator and its margin appear at their true distance; the ball's shadow is a circle of its true radius.
     """
 
-    def __init__(self, views):
+    def __init__(self, views: dict[str, dict]):
         self.views = views
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, column=0, axes=None):
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        column: int = 0,
+        axes: Sequence[Axes] | None = None,
+    ) -> Self:
         """Draw a fitted model on the data (X, y); `column` picks one of its separators, a row of `coef_`."""
         return cls(margin_views(estimator, X, y, column=column)).plot(axes)
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         if axes is None:
             _, axes = pyplot().subplots(1, 2, figsize=(10, 5), layout="constrained")
         for axis, (name, view) in zip(axes, self.views.items(), strict=True):
@@ -82,16 +98,16 @@ def _draw(axis, view):
 class MetricDisplay:
     """Eigenvalues of the learned metric, and objective and gap from round to round."""
 
-    def __init__(self, eigenvalues, history=()):
+    def __init__(self, eigenvalues: ArrayLike, history: Sequence[dict] = ()):
         self.eigenvalues, self.history = np.asarray(eigenvalues), list(history)
 
     @classmethod
-    def from_estimator(cls, estimator, *, axes=None):
+    def from_estimator(cls, estimator: BaseEstimator, *, axes: Sequence[Axes] | None = None) -> Self:
         """Draw a fitted model; the convergence needs `history_` (``verbose=1`` or an iterative solver)."""
         values = np.linalg.eigvalsh(estimator.get_mahalanobis_matrix())[::-1].clip(0)
         return cls(values, getattr(estimator, "history_", ())).plot(axes)
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         panels = 2 if self.history else 1
         if axes is None:
             _, axes = pyplot().subplots(1, panels, figsize=(4.5 * panels, 3.5), layout="constrained", squeeze=False)

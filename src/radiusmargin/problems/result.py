@@ -94,7 +94,7 @@ class Results:
         """The path of problem p, without the axis of problems."""
         return self._select(self.Cs, p)
 
-    def at(self, chosen) -> Results:
+    def at(self, chosen: np.ndarray | slice) -> Results:
         """The same for some of the Cs, or in another order: by a mask or by numbers."""
         return self._select(self.Cs[chosen], (slice(None), chosen))
 
@@ -104,7 +104,7 @@ class Results:
         return Results(Cs, self.coef[index], *(value[index] for value in values), alpha)
 
 
-def relative_gap(objective, dual_objective):
+def relative_gap(objective: float | np.ndarray, dual_objective: float | np.ndarray) -> float | np.ndarray:
     """``(P - D) / |P|`` of numbers or arrays, zero where ``P <= D``; NaN stays NaN, since it is no certificate."""
     difference = objective - dual_objective
     if np.ndim(difference) == 0:

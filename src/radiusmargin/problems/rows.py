@@ -88,6 +88,6 @@ class InnerProducts:
 Rows = Dense | Sparse | InnerProducts
 
 
-def rows_of(X) -> Rows:
+def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
     """The form of a checked matrix: dense or sparse."""
     return Sparse(X) if sparse.issparse(X) else Dense(X)

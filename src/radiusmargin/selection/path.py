@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_X_y
+from sklearn.utils.validation import check_X_y
 
-from .._checks import check_choice, check_number, check_sample_weight
+from .._checks import check_choice, check_Cs, check_number, check_weights
+from .._types import ArrayLike, Data
 from ..features.space import Raw
 from ..models.family import Family
 from ..models.multiclass import Reduction
@@ -35,19 +36,19 @@ class FSVMPath:
 
 
 def fsvm_path(
-    X,
-    y,
-    Cs,
+    X: Data,
+    y: ArrayLike,
+    Cs: ArrayLike,
     *,
-    whitening=1.0,
-    scatter="total",
-    multi_class="ovo",
-    sample_weight=None,
-    fit_intercept=True,
-    tol=1e-6,
-    max_iter=1000,
-    n_jobs=1,
-):
+    whitening: float = 1.0,
+    scatter: str = "total",
+    multi_class: str = "ovo",
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    n_jobs: int | None = 1,
+) -> FSVMPath:
     """Fit `FSVM` for every C, warm-started from small to large.
 
     Parameters
@@ -78,10 +79,8 @@ def fsvm_path(
     check_choice("scatter", scatter, ("total", "within"))
     check_choice("multi_class", multi_class, ("ovo", "ovr"))
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
-    Cs = check_array(np.atleast_1d(Cs), ensure_2d=False, dtype=np.float64, input_name="Cs")
-    if (Cs <= 0).any():
-        raise ValueError(f"Cs must be positive, got {Cs.min():g}.")
-    weights = check_sample_weight(sample_weight, X.shape[0])
+    Cs = check_Cs(Cs)
+    weights = check_weights(sample_weight, X.shape[0])
     check_classification_targets(y)
     kept = np.flatnonzero(weights)
     X, y, weights = X[kept], y[kept], weights[kept]

@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from scipy import sparse
 
 from .backend import values
 
 _BLOCK = 2_000_000  # kernel values that a thread holds at a time
 
 
-def kernel_scores(X, vectors, coef, *, kernel, n_threads=1):
+def kernel_scores(
+    X: np.ndarray | sparse.csr_array,
+    vectors: np.ndarray | sparse.csr_array,
+    coef: np.ndarray | sparse.csr_array,
+    *,
+    kernel: Callable,
+    n_threads: int = 1,
+) -> np.ndarray:
     """``k(X, vectors) @ coef.T``, in double precision, in blocks of rows.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (m, d)
-        New rows.
-    vectors : ndarray or csr_array of shape (s, d)
-        Support vectors, in the same form.
-    coef : ndarray or sparse array of shape (K, s)
-        Their coefficients, a row for each separator.
-    kernel : KernelFunction
-    n_threads : int, default=1
+        Parameters
+        ----------
+        X : ndarray or csr_array of shape (m, d)
+            New rows.
+        vectors : ndarray or csr_array of shape (s, d)
+            Support vectors, in the same form.
+        coef : ndarray or sparse array of shape (K, s)
+            Their coefficients, a row for each separator.
+        kernel : KernelFunction
+        n_threads : int, default=1
 
-    Returns
-    -------
-    ndarray of shape (m, K)
-        Scores without intercepts.
+        Returns
+        -------
+        ndarray of shape (m, K)
+            Scores without intercepts.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from radiusmargin.features.functions import KernelFunction
-    >>> from radiusmargin.solvers import kernel_scores
-    >>> kernel_scores(np.eye(2), np.ones((1, 2)), np.array([[2.0]]), kernel=KernelFunction("linear"))
-    array([[2.],
-           [2.]])
+        Examples
+        --------
+        >>> from scipy import sparse
+    import numpy as np
+        >>> from radiusmargin.features.functions import KernelFunction
+        >>> from radiusmargin.solvers import kernel_scores
+        >>> kernel_scores(np.eye(2), np.ones((1, 2)), np.array([[2.0]]), kernel=KernelFunction("linear"))
+        array([[2.],
+               [2.]])
     """
     step = max(16, _BLOCK // max(vectors.shape[0], 1))
     starts = range(0, X.shape[0], step)

@@ -103,7 +103,7 @@ class KernelResults(Results):
         definite, scores = (None if a is None else a[index] for a in (self.definite, self.scores))
         return KernelResults(**vars(super()._select(Cs, index)), definite=definite, scores=scores)
 
-    def certificate(self, index) -> Result:
+    def certificate(self, index: tuple[int, int]) -> Result:
         """Objectives and pairs of one problem and C, without the solution."""
         return Result(
             objective=float(self.objective[index]),

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..problems import relative_gap
-from .conic import ConicSolution, ConicSolverError
+from ..._checks import check_number
+from ...problems import relative_gap
 from .far_pairs import extreme_pairs, far_pairs, squared_differences
-from .margin import MarginResult, check_range, prepare
-from .pairwise_models import Dual, Model, MuPlus, Plus, Primal
+from .margin import MarginResult, prepare
+from .program import ConicSolution, ConicSolverError
+from .rsvm_duals import Dual, Model, MuPlus, Plus, Primal
 
 PAIRS_PER_ROUND = 20  # a round costs as much with 20 more pairs, and there are half as many
 
@@ -120,7 +121,7 @@ def rsvm_mu_plus(
     >>> result.mu.round(6), round(result.radius, 6)
     (array([1., 0.]), 2.0)
     """
-    check_range("lam", lam)
+    check_number("lam", lam, 0)
     model = MuPlus(prepare(X, y, C, sample_weight, fit_intercept), lam)
     found, scaling = _generate(model, tol, max_iter, max_rounds)
     return RSVMMuPlusResult(**found, mu=scaling * model.a)
@@ -155,7 +156,7 @@ def rsvm_plus(
     >>> result.coef.round(6), result.metric.round(6), result.active_pairs
     (array([1.]), array([0.5]), array([[0, 1]]))
     """
-    check_range("lam", lam)
+    check_number("lam", lam, 0)
     model = Plus(prepare(X, y, C, sample_weight, fit_intercept), lam)
     found, _ = _generate(model, tol, max_iter, max_rounds)
     d2 = squared_differences(np.asarray(X, float), found["pairs"])
