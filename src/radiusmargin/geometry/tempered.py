@@ -129,23 +129,22 @@ def tempered_scatter(
 ) -> TemperedScatter:
     """Decompose the scatter of `X`, once for every power p that may be asked for.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,), optional
-            Class labels, for ``kind="within"``.
-        sample_weight : array-like of shape (n,), optional
-        kind : {"total", "within"}
-        standardise : bool, default=True
-            False keeps the units of X, as in a kernel feature space, whose coordinates are uncorrelated already.
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+    y : array-like of shape (n,), optional
+        Class labels, for ``kind="within"``.
+    sample_weight : array-like of shape (n,), optional
+    kind : {"total", "within"}
+    standardise : bool, default=True
+        False keeps the units of X, as in a kernel feature space, whose coordinates are uncorrelated already.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from scipy import sparse
-        >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 10.0], [1.0, 10.0]])
-        >>> tempered_scatter(X).matrix(1.0).tolist()  # uncorrelated features: the variances
-        [[1.0, 0.0], [0.0, 100.0]]
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 10.0], [1.0, 10.0]])
+    >>> tempered_scatter(X).matrix(1.0).tolist()  # uncorrelated features: the variances
+    [[1.0, 0.0], [0.0, 100.0]]
     """
     weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     if X.shape[1] > WIDEST:

@@ -23,31 +23,30 @@ def kernel_scores(
 ) -> np.ndarray:
     """``k(X, vectors) @ coef.T``, in double precision, in blocks of rows.
 
-        Parameters
-        ----------
-        X : ndarray or csr_array of shape (m, d)
-            New rows.
-        vectors : ndarray or csr_array of shape (s, d)
-            Support vectors, in the same form.
-        coef : ndarray or sparse array of shape (K, s)
-            Their coefficients, a row for each separator.
-        kernel : KernelFunction
-        n_threads : int, default=1
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (m, d)
+        New rows.
+    vectors : ndarray or csr_array of shape (s, d)
+        Support vectors, in the same form.
+    coef : ndarray or sparse array of shape (K, s)
+        Their coefficients, a row for each separator.
+    kernel : KernelFunction
+    n_threads : int, default=1
 
-        Returns
-        -------
-        ndarray of shape (m, K)
-            Scores without intercepts.
+    Returns
+    -------
+    ndarray of shape (m, K)
+        Scores without intercepts.
 
-        Examples
-        --------
-        >>> from scipy import sparse
-    import numpy as np
-        >>> from radiusmargin.features.functions import KernelFunction
-        >>> from radiusmargin.solvers import kernel_scores
-        >>> kernel_scores(np.eye(2), np.ones((1, 2)), np.array([[2.0]]), kernel=KernelFunction("linear"))
-        array([[2.],
-               [2.]])
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.features.functions import KernelFunction
+    >>> from radiusmargin.solvers import kernel_scores
+    >>> kernel_scores(np.eye(2), np.ones((1, 2)), np.array([[2.0]]), kernel=KernelFunction("linear"))
+    array([[2.],
+           [2.]])
     """
     step = max(16, _BLOCK // max(vectors.shape[0], 1))
     starts = range(0, X.shape[0], step)
