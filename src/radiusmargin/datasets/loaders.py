@@ -70,8 +70,14 @@ def load(name: str, *, data_home: str | Path | None = None) -> TaskData:
 class Availability:
     """Whether a data set can be loaded, and where it was looked for.
 
-    ``status`` is ``"built in"``, ``"found"``, ``"changed"`` (a file is not the one the registry describes),
-    ``"openml"`` (not here, but can be fetched where there is a network) or ``"missing"``.
+    Parameters
+    ----------
+    dataset : Dataset
+    status : str
+        ``"built in"``, ``"found"``, ``"changed"`` (a file is not the one the registry describes), ``"openml"`` (not here, but
+        can be fetched where there is a network) or ``"missing"``.
+    looked : tuple of Path
+        Where its files were looked for.
     """
 
     dataset: Dataset
@@ -81,6 +87,11 @@ class Availability:
 
 def available(data_home: str | Path | None = None) -> list[Availability]:
     """The status of every data set of the registry; nothing is fetched.
+
+    Parameters
+    ----------
+    data_home : str or Path, optional
+        The data folder; default: ``RADIUSMARGIN_DATA``.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class MissingDependencyError(DataError, ImportError):
 class TaskData:
     """A classification task in memory.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The registry's name (``"ida/heart"``) or the file's.

@@ -32,7 +32,7 @@ TRUSTED, HARMLESS = ("radiusmargin", "sklearn"), ("numpy.dtype",)
 class Bundle:
     """What a model file holds.
 
-    Attributes
+    Parameters
     ----------
     pipeline : Pipeline
         From a table, or rows of numbers, to labels.
@@ -91,7 +91,13 @@ def _skops():
 
 
 def save_bundle(bundle: Bundle, path: str | os.PathLike) -> Path:
-    """Write a model file, whole or not at all."""
+    """Write a model file, whole or not at all.
+
+    Parameters
+    ----------
+    bundle : Bundle
+    path : str or Path
+    """
     path = Path(path)
     document = {"format": FORMAT, "facts": bundle.facts, "pipeline": bundle.pipeline, "calibration": bundle.calibration}
     content = _skops().dumps(document)
@@ -105,7 +111,12 @@ def save_bundle(bundle: Bundle, path: str | os.PathLike) -> Path:
 
 
 def load_bundle(path: str | os.PathLike) -> Bundle:
-    """Read a model file; a DataError names whatever it holds that is not trusted."""
+    """Read a model file; a DataError names whatever it holds that is not trusted.
+
+    Parameters
+    ----------
+    path : str or Path
+    """
     io = _skops()
     with readable(path):
         with zipfile.ZipFile(path) as archive:

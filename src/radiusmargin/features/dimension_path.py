@@ -61,7 +61,7 @@ class LeadingFeatures(TransformerMixin, BaseEstimator):
 class DimensionPath:
     """Scores of one or more models at several numbers of components.
 
-    Attributes
+    Parameters
     ----------
     dimensions : ndarray of shape (n_dimensions,)
     names : tuple of str

@@ -16,7 +16,7 @@ from .enclosing_ball import EnclosingBall, minimum_enclosing_ball
 class RadiusBounds:
     """Radii of one set of points, all of them unsquared, and the intervals that they give for ``R``.
 
-    Attributes
+    Parameters
     ----------
     R : float
         Radius of the minimum enclosing ball, ``ball.radius``.

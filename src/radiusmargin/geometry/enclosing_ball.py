@@ -15,7 +15,7 @@ from ._active_set import centred_value, solve_small_ball
 class EnclosingBall:
     """A ball around all points, and the proof of how small it is.
 
-    Attributes
+    Parameters
     ----------
     center : ndarray of shape (d,)
         ``weights @ X[support]``.

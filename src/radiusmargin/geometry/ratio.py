@@ -16,7 +16,7 @@ from .enclosing_ball import minimum_enclosing_ball
 class RadiusMargin:
     """Radius of the enclosing ball and margin of a linear classifier in one space.
 
-    Attributes
+    Parameters
     ----------
     radius : float
         Radius of the minimum enclosing ball.
@@ -37,7 +37,7 @@ class RadiusMargin:
 class RadiusMarginComparison:
     """The same classifier seen in the space of the data and in the transformed one.
 
-    Attributes
+    Parameters
     ----------
     before, after : RadiusMargin
         In the metric of the data (the identity), and in that of the transformation.

@@ -28,7 +28,7 @@ NO_SPREAD = "X has no feature that varies within the chosen scatter; there is no
 class TemperedScatter:
     """R in its eigenvectors, with the units it is expressed in.
 
-    Attributes
+    Parameters
     ----------
     mean : ndarray of shape (d,)
         Weighted mean of the data.

@@ -34,7 +34,7 @@ GAMMA = Powers(centre=-5, spacing=2, reach=6, most=6)
 class ModelEntry:
     """One model of the registry.
 
-    Attributes
+    Parameters
     ----------
     key : str
         Short name, for files and the command line.
@@ -156,6 +156,12 @@ def list_models() -> tuple[ModelEntry, ...]:
 def get_model(name: str) -> ModelEntry:
     """The entry with this key or name, in upper or lower case.
 
+    Parameters
+    ----------
+    name : str
+
+    Examples
+    --------
     >>> get_model("r-svm+").estimator.__name__, get_model("RMM").key
     ('RSVMPlus', 'rmm')
     """
@@ -169,6 +175,15 @@ def get_model(name: str) -> ModelEntry:
 def make_model(name: str, **parameters) -> BaseEstimator:
     """An estimator: the entry's own parameters, then those given.
 
+    Parameters
+    ----------
+    name : str
+        As in `get_model`.
+    **parameters
+        Of the constructor.
+
+    Examples
+    --------
     >>> make_model("semi-whitened-svm", C=2.0)
     FSVM(C=2.0, whitening=0.5)
     """

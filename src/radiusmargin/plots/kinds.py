@@ -47,6 +47,15 @@ class KindsDisplay:
     """One panel for each kind: scores by C and gamma (of the linear kind by C and whitening), the members of the average
     as dots whose area is their weight, and the best as a cross.
 
+    Parameters
+    ----------
+    panels : list of Panel
+        The scores of each kind.
+    members : list of dict
+        ``members_`` of the search.
+    best : dict
+        Its ``best_params_``.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

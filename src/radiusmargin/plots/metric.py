@@ -22,6 +22,11 @@ class MarginDisplay:
 
     The plane is spanned by the separator's normal and the direction of largest variance perpendicular to it, so that
     the separator and its margin appear at their true distance; the ball's shadow is a circle of its true radius.
+
+    Parameters
+    ----------
+    views : dict
+        What is drawn "before" and "after" the transformation (`from_estimator` makes it).
     """
 
     def __init__(self, views: dict[str, dict]):
@@ -96,7 +101,15 @@ def _draw(axis, view):
 
 
 class MetricDisplay:
-    """Eigenvalues of the learned metric, and objective and gap from round to round."""
+    """Eigenvalues of the learned metric, and objective and gap from round to round.
+
+    Parameters
+    ----------
+    eigenvalues : array-like
+        Of the metric, descending.
+    history : list of dict, default=()
+        ``history_`` of the model.
+    """
 
     def __init__(self, eigenvalues: ArrayLike, history: Sequence[dict] = ()):
         self.eigenvalues, self.history = np.asarray(eigenvalues), list(history)

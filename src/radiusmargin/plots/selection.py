@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 
 class PathDisplay:
-    """Coefficients and number of support vectors along C."""
+    """Coefficients and number of support vectors along C.
+
+    Parameters
+    ----------
+    path : FSVMPath
+    column : int, default=0
+        One of its problems.
+    """
 
     def __init__(self, path: FSVMPath, column: int = 0):
         self.path, self.column = path, column
@@ -40,7 +47,15 @@ class PathDisplay:
 
 
 class CVDisplay:
-    """Score against C, one curve per strength of whitening, with a band of one standard error around the best."""
+    """Score against C, one curve per strength of whitening, with a band of one standard error around the best.
+
+    Parameters
+    ----------
+    results : dict
+        ``cv_results_`` of an `FSVMCV`.
+    best_params : dict
+        Its ``best_params_``.
+    """
 
     def __init__(self, results: dict, best_params: dict):
         self.results, self.best_params = results, best_params

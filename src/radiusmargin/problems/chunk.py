@@ -22,7 +22,7 @@ _HALF = np.uint64(32)
 class Block:
     """Some rows of a chunk, in double precision; all of positive weight.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of shape (m, d)
     codes : ndarray of shape (m,)

@@ -89,5 +89,10 @@ Rows = Dense | Sparse | InnerProducts
 
 
 def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
-    """The form of a checked matrix: dense or sparse."""
+    """The form of a checked matrix: dense or sparse.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    """
     return Sparse(X) if sparse.issparse(X) else Dense(X)

@@ -18,10 +18,20 @@ from ..problems import Options, relative_gap
 
 @dataclass(frozen=True, eq=False)
 class FSVMPath:
-    """Separators along C: `coef` (C, K, d), `intercept` (C, K), with K problems as in `FSVM`.
+    """Separators along C, of K problems as in `FSVM`.
 
-    `problems` says what each separates, `gap` is the relative gap and `n_support` the number of rows with a positive
-    multiplier, both (C, K).
+    Parameters
+    ----------
+    Cs : ndarray of shape (C,)
+    classes : ndarray
+    problems : tuple of str
+        What each problem separates.
+    coef : ndarray of shape (C, K, d)
+    intercept : ndarray of shape (C, K)
+    objective, dual_objective, gap : ndarrays of shape (C, K)
+        The certificates, and their relative gaps.
+    n_support : ndarray of shape (C, K)
+        Rows with a positive multiplier.
     """
 
     Cs: np.ndarray

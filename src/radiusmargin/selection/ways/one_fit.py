@@ -44,6 +44,8 @@ def span_loo(
         Upper bounds of alpha.
     regularizer : array of shape (d, d), optional
         The matrix B of the problem.
+    fit_intercept : bool, default=True
+        Whether the solution has one.
 
     Returns
     -------
@@ -86,7 +88,13 @@ def _squared_spans(Z, free, fit_intercept):
 def radius_margin_bound(radius: float, objective_terms: tuple[float, float], C: float) -> float:
     """(R^2 + 1/C) (w'Bw + 2 C sum slack): the radius-margin bound for the hinge loss, as modified by Chung et al. (2003).
 
-    `radius` is that of the data in the metric of the problem; `objective_terms` the pair (w'Bw, C sum slack).
+    Parameters
+    ----------
+    radius : float
+        Of the data in the metric of the problem.
+    objective_terms : tuple of float
+        The pair (w'Bw, C sum slack).
+    C : float
     """
     squared_norm, loss = objective_terms
     return (radius**2 + 1.0 / C) * (squared_norm + 2.0 * loss)
