@@ -20,13 +20,10 @@ class Dense:
     ----------
     X : ndarray of shape (n, d)
         Double precision, in any layout with a stride of one number along one axis.
-    products : ndarray of shape (n, n), optional
-        Inner products of the rows, from any origin, where a caller has them: computing them again is spared.
     """
 
     kind: ClassVar[str] = "dense"
     X: np.ndarray
-    products: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
