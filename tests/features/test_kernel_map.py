@@ -102,7 +102,7 @@ def test_gamma_means_what_it_means_in_svc():
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kernel", PARAMETERS)
 def test_features_reproduce_the_centred_kernel(kernel, engine):
-    """With every row a landmark, or a tight tolerance, nothing is lost: FF' = HKH and F'F = Lambda."""
+    """Identity K1: With every row a landmark, or a tight tolerance, nothing is lost: FF' = HKH and F'F = Lambda."""
     X = rows()
     model = KernelMap(kernel, engine=engine, n_landmarks=60 if engine == "landmarks" else None, **PARAMETERS[kernel])
     F = model.fit_transform(X)

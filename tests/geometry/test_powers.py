@@ -106,6 +106,7 @@ def test_semi_whitening_is_whitening_to_one_half(rng):
 @given(seed=st.integers(0, 10_000), d=st.integers(1, 8), log_condition=st.floats(0.0, 5.0))
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_geometric_mean_identities(seed, d, log_condition):
+    """Identity G1."""
     rng = np.random.default_rng(seed)
     A, B = definite(rng, d, 10.0**log_condition), 1e-3 * definite(rng, d, 10.0**log_condition)
     G = geometric_mean(A, B)
@@ -130,7 +131,7 @@ def test_geometric_mean_anchors(rng):
 
 
 def test_geometric_mean_gives_the_metric_of_smoothed_f_svm(rng):
-    """M T M = Q, with Q almost singular: the M-step of smoothed F-SVM."""
+    """Identity F10: M T M = Q, with Q almost singular: the M-step of smoothed F-SVM."""
     T, w = definite(rng, 6, 1e4), rng.normal(size=6)
     Q = np.outer(w, w) + 1e-8 * np.eye(6)
     M = geometric_mean(np.linalg.inv(T), Q)

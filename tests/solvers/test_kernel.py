@@ -78,6 +78,7 @@ TWENTY += [("rbf", 1.0, "tiny cache"), ("poly", 1.0, "tiny cache")]
 
 @pytest.mark.parametrize(("name", "C", "form"), TWENTY)
 def test_it_is_svc_at_the_same_gap(name, C, form):
+    """Identity K2."""
     X, y = data()
     X = X / X.std(axis=0)
     X = np.where(np.abs(X) < 0.5, 0.0, X) if form == "sparse" else X
@@ -121,7 +122,7 @@ def pairwise(model, y):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_gap_bounds_how_far_scores_are_off(name):
-    """P is strongly convex in the separator: |score - best| <= sqrt(2 k(x, x) (P - D)), but for the intercept."""
+    """Identity K4: P is strongly convex in the separator: |score - best| <= sqrt(2 k(x, x) (P - D)), but for the intercept."""
     X, y = data()
     K = KERNELS[name](X)
     loose = kernel_svm(X, y, 10.0, kernel=KERNELS[name], tol=1e-3)

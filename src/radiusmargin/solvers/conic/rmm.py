@@ -190,7 +190,7 @@ def _solve_dual(
 
 
 def _multipliers(t: np.ndarray, c: np.ndarray, B: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The best ``alpha``, and multipliers of ``y f <= B`` and ``y f >= -B``, for ``t = y theta`` (3.3)."""
+    """The best ``alpha``, and multipliers of ``y f <= B`` and ``y f >= -B``, for ``t = y theta``."""
     alpha = np.clip(t, 0.0, c) if B >= 1.0 else c
     return alpha, np.maximum(alpha - t, 0.0), np.maximum(t - alpha, 0.0)
 
