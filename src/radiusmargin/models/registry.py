@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sklearn.base import BaseEstimator
+
 from .algorithm_one import FSVMAlgorithm1
 from .fsvm import FSVM
 from .grids import Grid, Powers
@@ -32,7 +34,7 @@ GAMMA = Powers(centre=-5, spacing=2, reach=6, most=6)
 class ModelEntry:
     """One model of the registry.
 
-    Attributes
+    Parameters
     ----------
     key : str
         Short name, for files and the command line.
@@ -154,6 +156,12 @@ def list_models() -> tuple[ModelEntry, ...]:
 def get_model(name: str) -> ModelEntry:
     """The entry with this key or name, in upper or lower case.
 
+    Parameters
+    ----------
+    name : str
+
+    Examples
+    --------
     >>> get_model("r-svm+").estimator.__name__, get_model("RMM").key
     ('RSVMPlus', 'rmm')
     """
@@ -164,9 +172,18 @@ def get_model(name: str) -> ModelEntry:
     raise ValueError(f"there is no model {name!r}; known are {known}.")
 
 
-def make_model(name: str, **parameters):
+def make_model(name: str, **parameters) -> BaseEstimator:
     """An estimator: the entry's own parameters, then those given.
 
+    Parameters
+    ----------
+    name : str
+        As in `get_model`.
+    **parameters
+        Of the constructor.
+
+    Examples
+    --------
     >>> make_model("semi-whitened-svm", C=2.0)
     FSVM(C=2.0, whitening=0.5)
     """

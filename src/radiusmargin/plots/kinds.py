@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from ._matplotlib import pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..selection import FSVMCV
 
 WIDTH, HEIGHT = 3.0, 3.2
 LARGEST = 130.0  # points squared of the mark of a member that is alone
@@ -40,6 +47,15 @@ class KindsDisplay:
     """One panel for each kind: scores by C and gamma (of the linear kind by C and whitening), the members of the average
     as dots whose area is their weight, and the best as a cross.
 
+    Parameters
+    ----------
+    panels : list of Panel
+        The scores of each kind.
+    members : list of dict
+        ``members_`` of the search.
+    best : dict
+        Its ``best_params_``.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -51,11 +67,11 @@ class KindsDisplay:
     ['linear', 'laplacian', 'laplacian-ranks', 'rbf']
     """
 
-    def __init__(self, panels, members, best):
+    def __init__(self, panels: list[Panel], members: list[dict], best: dict):
         self.panels, self.members, self.best = panels, members, best
 
     @classmethod
-    def from_estimator(cls, estimator, *, axes=None):
+    def from_estimator(cls, estimator: FSVMCV, *, axes: Sequence[Axes] | None = None) -> Self:
         """Draw a fitted `AutoSVM`, or an `FSVMCV` with several kinds of kernels."""
         params, scores = estimator.cv_results_["params"], estimator.cv_results_["mean_test_score"]
         if "kernel" not in params[0]:
@@ -66,7 +82,7 @@ class KindsDisplay:
             panels.append(Panel.of(kind, [params[i] for i in own], scores[own]))
         return cls(panels, getattr(estimator, "members_", []), estimator.best_params_).plot(axes)
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         if axes is None:
             size = (WIDTH * len(self.panels) + 1, HEIGHT)
             _, axes = pyplot().subplots(1, len(self.panels), figsize=size, layout="constrained", squeeze=False)
