@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "loops/lanes.hpp"
 #include "rows/inner_products.hpp"
 
 namespace rm {
@@ -15,6 +16,13 @@ struct SparseArray : FeatureSource {
 
     SparseArray(const double* values, const std::int32_t* indices, const std::int64_t* indptr, Index n, Index d)
         : values(values), indices(indices), indptr(indptr), n(n), d(d) {}
+    SparseRow row(Index i) const { return {values + indptr[i], indices + indptr[i], static_cast<Index>(indptr[i + 1] - indptr[i])}; }
+    void fetch(Index i) const {  // says that row i comes soon
+        constexpr Index kLine = 64;  // bytes
+        const auto first = indptr[i], last = indptr[i + 1];
+        for (auto p = first; p < last; p += kLine / Index{sizeof(double)}) prefetch(values + p);
+        for (auto p = first; p < last; p += kLine / Index{sizeof(std::int32_t)}) prefetch(indices + p);
+    }
     double score(Index i, const double* w) const {
         double even = 0, odd = 0;  // two sums: one would wait for itself
         auto p = indptr[i];
@@ -123,12 +131,7 @@ class SparseRows : public Features {
             sum += X_.values[p] * X_.values[p] * (scale ? scale[X_.indices[p]] : 1.0);
         return sum;
     }
-    void fetch_row(Index i) const {
-        constexpr Index kLine = 64;  // bytes
-        const auto first = X_.indptr[places_[i]], last = X_.indptr[places_[i] + 1];
-        for (auto p = first; p < last; p += kLine / Index{sizeof(double)}) prefetch(X_.values + p);
-        for (auto p = first; p < last; p += kLine / Index{sizeof(std::int32_t)}) prefetch(X_.indices + p);
-    }
+    void fetch_row(Index i) const { X_.fetch(places_[i]); }
 
     template <class F>
     void with_rows(const std::vector<Index>& J, const Poll&, F&& f) const {
