@@ -7,18 +7,21 @@
 namespace rm {
 
 RM_CLONES Lanes dot_lanes(const SparseRow& row, const Lanes* W) {
-    Lanes even, odd;  // two sums: one would wait for itself
+    double even[kLanes] = {}, odd[kLanes] = {};  // two sums: one would wait for itself
     Index p = 0;
     for (; p + 1 < row.size; p += 2) {
         const double x = row.values[p], z = row.values[p + 1];
-        const Lanes &u = W[row.indices[p]], &v = W[row.indices[p + 1]];
+        const double *u = W[row.indices[p]].at, *v = W[row.indices[p + 1]].at;
 #pragma omp simd
-        for (Index l = 0; l < kLanes; ++l) even.at[l] += x * u.at[l], odd.at[l] += z * v.at[l];
+        for (Index l = 0; l < kLanes; ++l) even[l] += x * u[l];
+#pragma omp simd
+        for (Index l = 0; l < kLanes; ++l) odd[l] += z * v[l];
     }
     if (p < row.size)
-        for (Index l = 0; l < kLanes; ++l) even.at[l] += row.values[p] * W[row.indices[p]].at[l];
-    for (Index l = 0; l < kLanes; ++l) even.at[l] += odd.at[l];
-    return even;
+        for (Index l = 0; l < kLanes; ++l) even[l] += row.values[p] * W[row.indices[p]].at[l];
+    Lanes out;
+    for (Index l = 0; l < kLanes; ++l) out.at[l] = even[l] + odd[l];
+    return out;
 }
 
 RM_CLONES void add_lanes(const SparseRow& row, const Lanes& t, const Lanes* s, Lanes* W) {
