@@ -58,6 +58,13 @@ std::vector<Group> groups_of(const Batch& batch, const Options& options, const S
     return groups;
 }
 
+// A dense array of zeros, mostly, where its rows are visited one after the other.
+bool better_sparse(const Batch& batch, const Options& options) {
+    const auto* dense = std::get_if<DenseArray>(&batch.source);
+    if (!dense || dense->products || batch.regularizers.dense || batch.regularizers.linear) return false;
+    return options.method != Method::interior_point && SparseCopy::pays(*dense);
+}
+
 // What one thread works with: its regulariser is kept as long as problems have the same one, since it may be factored.
 class Worker {
   public:
@@ -142,6 +149,12 @@ class Worker {
 }  // namespace
 
 void solve_batch(const Batch& batch, const Options& options, int n_threads, const Start& start, const Outputs& out) {
+    if (better_sparse(batch, options)) {
+        const SparseCopy copy(std::get<DenseArray>(batch.source));
+        Batch same = batch;
+        same.source = copy.array();
+        return solve_batch(same, options, n_threads, start, out);
+    }
     std::atomic<Index> next{0};
     std::atomic<bool> stop{false};
     std::exception_ptr failure;

@@ -42,18 +42,20 @@ class Path {
             Solution best = step(k, start, sink);
             start = Solution{};
             start.theta = std::move(best.theta), start.alpha = std::move(best.alpha);
-            if (k + 1 < given_.n_Cs)  // the multipliers at their bound stay there when C grows
+            stays_ = all_below_bound(start.alpha);
+            if (!stays_ && k + 1 < given_.n_Cs)  // the multipliers at their bound stay there when C grows
                 for (auto& a : start.alpha) a *= given_.Cs[k + 1] / given_.Cs[k];
         }
     }
 
     // C number k, from a start that may be a solution already, by its bounds.
-    Solution step(Index k, const Solution& start, const Sink& sink) {
+    Solution step(Index k, Solution start, const Sink& sink) {
         const Index d = given_.source.d, n = given_.source.n;
         for (std::size_t i = 0; i < c_.size(); ++i) c_[i] = given_.Cs[k] * given_.weights[i];
         Problem<Rows> problem{rows_, given_.B, c_.data(), given_.chosen.y.data()};
         if (given_.linear) problem.q = q_.data(), problem.constant = given_.linear[d];
         total_ = given_.Cs[k] * total_weight_;
+        if (stays_) certify(problem, start.theta, start.alpha, start);
         Solution best = solve_and_return(problem, start, sink.coef + k * d, sink.intercept[k]);
         sink.objective[k] = best.objective;
         sink.dual_objective[k] = std::min(best.dual_objective, best.objective);
@@ -64,6 +66,13 @@ class Path {
     }
 
   private:
+    // Where no multiplier is at its bound, a larger C changes nothing.
+    bool all_below_bound(const Vector& alpha) const {
+        for (std::size_t i = 0; i < c_.size(); ++i)
+            if (alpha[i] >= c_[i]) return false;
+        return true;
+    }
+
     // Where the caller's origin is far away a little more is needed than a gap at ours.
     Solution solve_and_return(const Problem<Rows>& problem, const Solution& start, double* coef, double& intercept) const {
         Solution best, again_from;
@@ -124,6 +133,7 @@ class Path {
     const Options& options_;
     Vector c_, q_;
     double total_weight_ = 0, total_ = 0;  // of the loss, without and with C
+    bool stays_ = false;                   // what solved the C before
 };
 
 template <class Source>

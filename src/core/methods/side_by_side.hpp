@@ -50,8 +50,6 @@ class SideBySide {
     }
 
   private:
-    static constexpr double kHopeful = 0.9;  // of the tolerance: an estimate of the gap that is worth a look
-
     SparseRow row(Index r) const { return X_.row(places_[r]); }
     const Lanes* factors() const { return inverse_.empty() ? nullptr : inverse_.data(); }
     Index n_lanes() const { return static_cast<Index>(lanes_.size()); }
@@ -93,17 +91,25 @@ class SideBySide {
 
     void begin_at(double C) {
         const double grown = C_ > 0 ? C / C_ : 0.0;
-        C_ = C, n_live_ = n_lanes(), slack_ = descent::kFirstSlack;
+        n_live_ = n_lanes(), slack_ = descent::kFirstSlack;
         free_all();
         Lanes multiple, squares;
         const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b);
+        std::array<bool, kLanes> at_bound{};
+        for (Index r = 0; r < n_; ++r)
+            for (Index l = 0; l < n_lanes(); ++l)
+                at_bound[l] |= weight_[r][l] > 0 && alpha_[r][l] >= C_ * weight_[r][l];
         for (Index l = 0; l < n_lanes(); ++l) {
             live_[l] = true;
+            if (C_ > 0 && !at_bound[l]) {  // a larger C changes nothing
+                multiple[l] = 1.0;
+                continue;
+            }
             const double total = grown * sums.total[l], square = grown * grown * state_.square[l];
             multiple[l] = grown * (square > total ? total / square : 1.0);  // the best multiple of what they were
             state_.square[l] *= multiple[l] * multiple[l], state_.sum[l] *= multiple[l];
-            squares[l] = 0;
         }
+        C_ = C;
         for (Index r = 0; r < n_; ++r)
             for (Index l = 0; l < n_lanes(); ++l) {
                 bound_[r][l] = C * weight_[r][l];
@@ -156,7 +162,7 @@ class SideBySide {
         if (work_ - looked_ >= descent::kMostUnseen * pass_) return true;
         const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b);
         for (Index l = 0; l < n_lanes(); ++l)
-            if (live_[l] && bounds_of(l, sums).gap() > kHopeful * options_.tol) return false;
+            if (live_[l] && bounds_of(l, sums).gap() > descent::kHopeful * options_.tol) return false;
         return true;
     }
     Bounds bounds_of(Index l, const LaneSums& sums) const {
