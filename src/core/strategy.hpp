@@ -52,6 +52,11 @@ constexpr Index kRowSpaceRows = 4096;  // most rows whose inner products are for
 constexpr Index kVisitSparse = 400, kVisitDense = 200;
 inline bool visit_sparse(Index d) { return d >= kVisitSparse; }
 inline bool visit(const Abilities& rows, Index d) { return rows.sparse ? visit_sparse(d) : d >= kVisitDense; }
+// Dense rows of which at most this share is not zero (pixels, one-hot columns) are visited in a sparse copy, which takes less than
+// half of their room; as many rows tell.
+constexpr double kMostStored = 0.3;
+constexpr Index kDensitySample = 64;
+inline bool mostly_zeros(double stored) { return stored <= kMostStored; }
 // Coefficients up to which Newton's matrix is formed where visits do not get there: it takes 512 MiB.
 constexpr Index kMostCoefficients = 8192;
 inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
