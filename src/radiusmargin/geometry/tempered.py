@@ -8,6 +8,7 @@ it standardises less: T = n D^(1+p), down to p = -1, the units of the data.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -47,7 +48,7 @@ class TemperedScatter:
     eigenvectors: np.ndarray | None
     total: float
 
-    @property
+    @cached_property
     def regular(self) -> bool:
         """Whether R has full rank, and well enough so to be used outside of its eigenvectors."""
         if len(self.eigenvalues) < len(self.mean):

@@ -85,12 +85,12 @@ def solve_in_ways(batch: Batch, options: Options, start: Start, ways: Ways) -> K
     """As `solve_kernel`."""
     if batch.rows.kind != "kernel" or batch.regularizers.matrices is not None or batch.regularizers.linear is not None:
         raise ValueError("solve_kernel takes a batch whose rows are a Kernel, without regularizers.")
-    order = np.argsort(batch.Cs, kind="stable")
-    ascending = replace(batch, Cs=batch.Cs[order])
+    if (batch.Cs[1:] < batch.Cs[:-1]).any():
+        order = np.argsort(batch.Cs, kind="stable")
+        return solve_in_ways(replace(batch, Cs=batch.Cs[order]), options, start, ways).at(np.argsort(order))
     with one_blas_thread():
-        parts = _spread(ascending, options, start, ways)
-    results = _joined(ascending, options, parts)
-    return results if np.array_equal(batch.Cs, ascending.Cs) else results.at(np.argsort(order, kind="stable"))
+        parts = _spread(batch, options, start, ways)
+    return _joined(batch, options, parts)
 
 
 def _spread(batch, options, start, ways):
