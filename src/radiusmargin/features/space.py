@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from .._checks import check_kernel_matrix
-from ..geometry.tempered import TemperedScatter, tempered_scatter, uncorrelated_scatter
+from ..geometry.tempered import TemperedScatter, tempered_of, tempered_scatter, uncorrelated_scatter
 from ..problems import Kernel
 from ..solvers import kernel_scores
 from .functions import KernelFunction, kernel_on
@@ -52,7 +52,7 @@ class Raw:
         return np.asarray(X @ coef.T)
 
     def tempered(self, rows, codes, weight, kind):
-        return tempered_scatter(rows, codes, sample_weight=weight, kind=kind)
+        return tempered_of(rows, weight, codes if kind == "within" else None)
 
 
 class Mapped:
