@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from stubs import toy_plan
 
-from radiusmargin.experiments import outputs, workflow
+from radiusmargin.experiments import Spec, outputs, workflow
+from radiusmargin.experiments.final import fit_final
+from radiusmargin.experiments.model_page import model_page
+from radiusmargin.experiments.portrait import search_portrait
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -83,6 +86,39 @@ def test_figures_have_the_colours_of_the_page(page):
 def test_names_are_escaped(page):
     assert "A &lt;title&gt; &amp; more" in page
     assert "<i>c</i>" not in page
+
+
+def searched(page):
+    """The labels of the figures, and whether the words that explain a search are there."""
+    parser = _Links()
+    parser.feed(page)
+    assert parser.open == []
+    return [image["aria-label"] for image in parser.images if "tried" in image["aria-label"]]
+
+
+def test_the_page_shows_what_the_recommended_search_tried():
+    spec, tasks, _ = toy_plan(models=("dummy", "auto"), names=("own",))
+    page = outputs.report_html(workflow.run_experiment(spec, tasks, jobs=1))
+    assert searched(page) == ["What AutoSVM tried: scores by C and kernel"]
+    assert "On the training rows of the first split." in page
+
+
+@pytest.mark.parametrize(("model", "pictures"), [("auto", 1), ("fsvm-cv", 1), ("svm", 0), ("logistic", 0)])
+def test_the_page_of_a_fit(model, pictures):
+    """What was tried is there if it was a search of ours, and every member that was averaged."""
+    _, tasks, _ = toy_plan(models=("svm",), names=("a & b",))
+    bundle = fit_final(tasks["a & b"], model, spec=Spec("fit", inner_folds=2, budget=1))
+    page = model_page(bundle)
+    assert len(searched(page)) == pictures
+    assert "on a &amp; b</h1>" in page
+    assert ("above the optimum, proven" in page) == (model != "logistic")
+    if pictures:
+        search = search_portrait(bundle.pipeline)
+        weights = page.partition('id="what-was-averaged"')[2].partition("</section>")[0].count("%")
+        assert weights == min(len(search["members"]), 30) > 0
+        assert np.isclose(sum(member["weight"] for member in search["members"]), 1)
+        scores = dict(zip(map(str, search["params"]), search["scores"], strict=True))
+        assert scores[str(search["best"])] == max(scores.values())
 
 
 @pytest.mark.skipif(

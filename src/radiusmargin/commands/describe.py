@@ -34,8 +34,9 @@ def describe(bundle, out) -> None:
     columns = [f"{name} ({kind.partition(' ')[0]})" for name, kind in kinds.items()]
     shown = ", ".join(columns[:20]) + (f", … ({len(columns)})" if len(columns) > 20 else "")
     parameters = ", ".join(f"{name}={value}" for name, value in facts["parameters"].items())
+    features = "" if "kernel" in facts["parameters"] else f"{facts['kernel']} features"  # a search names its best one
     lines = {
-        "model": f"{facts['name']}, {facts['kernel']} features" + (f", {parameters}" if parameters else ""),
+        "model": ", ".join(filter(None, (facts["name"], features, parameters))),
         "chosen by": f"{facts['chosen_by']}: score {facts['cross_validated_score']:.4f}",
         "certificate": _certificate(facts["certificate"]),
         "classes": ", ".join(f"{name} ({count})" for name, count in facts["classes"].items()),

@@ -19,7 +19,8 @@ __all__ = ["command"]
 @click.option("--kernel", type=click.Choice(["linear", "rbf"]), help="Features of the model.  [default: linear]")
 @click.option("--inner-folds", type=click.IntRange(2), help="Folds of the choice of hyper-parameters.  [default: 5]")
 @click.option("--max-rows", type=click.IntRange(20), help="Cut larger tables to a stratified sample.")
-def command(table, output, target, missing, categories, drop, model, max_rows, **options):
+@click.option("--report", type=click.Path(path_type=Path), help="A page with what was tried, averaged and proven.")
+def command(table, output, target, missing, categories, drop, model, max_rows, report, **options):
     """Fit a model on TABLE and save it.
 
     The file holds one pipeline, encoding included, the calibration of its scores, its certificate of optimality and
@@ -28,13 +29,15 @@ def command(table, output, target, missing, categories, drop, model, max_rows, *
     from ..datasets import read_table
     from ..experiments import Spec
     from ..experiments.final import DEFAULT_MODEL, fit_final
+    from ..experiments.model_page import model_page
     from ..experiments.splits import subsample
+    from ..experiments.tables import write_text
     from ..export import save_bundle
     from .describe import describe
 
     if model is not None and len(model) != 1:
         raise click.UsageError("--model takes one name")
-    check_writable(output)
+    check_writable(output, report)
     out = console()
     task = subsample(read_table(table, target, missing=missing, categories=categories, drop=drop), max_rows)
     for line in task.messages:
@@ -42,7 +45,10 @@ def command(table, output, target, missing, categories, drop, model, max_rows, *
     spec = Spec("fit").with_options(**options)
     facts = {"missing": list(missing), "target": str(target) if target is not None else ""}
     bundle = fit_final(task, model[0] if model else DEFAULT_MODEL, spec=spec, facts=facts)
+    page = model_page(bundle) if report is not None else None  # made before the first file is written
     save_bundle(bundle, output)
     describe(bundle, out)
     out.print(f"wrote {output}", markup=False)
+    if page is not None:
+        out.print(f"wrote {write_text(report, page)}", markup=False)
     return 0

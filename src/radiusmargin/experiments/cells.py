@@ -17,7 +17,7 @@ from .face_cells import verified
 from .limits import OutOfTime, time_limit
 from .metrics import measured
 from .plan import Cell
-from .portrait import portrait
+from .portrait import portrait, search_portrait
 from .provenance import provenance
 from .seeds import seed_for
 from .splits import inner_folds, outer_split, paper_folds, stratified_rows
@@ -78,6 +78,8 @@ def _honest(cell, task) -> dict:
     }
     if cell.run == 0 and cell.kernel == "linear":
         result["portrait"] = portrait(fitted, X)
+    if cell.run == 0 and (search := search_portrait(fitted)):
+        result["search"] = search
     return result
 
 

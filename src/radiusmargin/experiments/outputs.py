@@ -13,7 +13,16 @@ from .recommend import recommend
 from .tables import Table, to_csv, to_html, write_table, write_text
 from .workflow import Outcome, data_notes, protocol_notes
 
-__all__ = ["details", "main_figure", "main_table", "report_html", "to_csv_text", "to_json", "write_all"]
+__all__ = [
+    "details",
+    "main_figure",
+    "main_table",
+    "report_html",
+    "search_section",
+    "to_csv_text",
+    "to_json",
+    "write_all",
+]
 
 
 def main_table(outcome: Outcome) -> Table:
@@ -184,6 +193,31 @@ def _sections(outcome, summary, table_html):
             " rank one, a projection on the separator.",
             figure=plots.plot_spectrum(summary),
         ),
+        *_search_of_the_recommended(summary),
         Section("Hyper-parameters", table=to_html(results.parameter_table(summary))),
     ]
     return [section for section in sections if section.table or section.figure is not None]
+
+
+def _search_of_the_recommended(summary):
+    """What the recommended model tried, on one's own table, if it is a search of ours."""
+    if len(summary.datasets) > 1 or (model := recommend(summary).model) is None:
+        return
+    records = summary.entry(summary.datasets[0], model).records
+    search = next((record["search"] for record in records if record.get("search")), None)
+    if search is not None:
+        yield search_section(search, f"What {summary.names[model]} tried", "On the training rows of the first split. ")
+
+
+def search_section(search: dict, title: str, where: str = ""):
+    """The picture of a `search_portrait`, with the words that explain it."""
+    from ..plots import comparison as plots
+    from ..report import Section
+
+    return Section(
+        title,
+        f"{where}Every cell is a member of the search, brighter where its cross-validated score is higher. White dots were averaged, their"
+        " area being their weight; the red cross is the best.",
+        figure=plots.plot_search(search),
+        alt=f"{title}: scores by C and kernel",
+    )

@@ -1,4 +1,4 @@
-"""What a fitted linear model did to the data: radius and margin before and after, the learned spectrum."""
+"""What a fitted model did: radius and margin before and after, the learned spectrum, and what a search tried."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from ..geometry import radius_margin
+from ..selection import FSVMCV
 from .tuning import final_estimator
 
-__all__ = ["portrait"]
+__all__ = ["portrait", "search_portrait"]
 
 #: A ball around more points than this, in more dimensions, or for more separators, says little more and takes long.
 MAX_ROWS, MAX_FEATURES, MAX_SEPARATORS = 2000, 200, 50
@@ -72,3 +73,31 @@ def _spectrum(M) -> list[float]:
     values = np.linalg.eigvalsh(M)[::-1].clip(min=0.0)
     total = values.sum()
     return (values / total if total > 0 else values).tolist()
+
+
+def search_portrait(fitted) -> dict | None:
+    """What a search of ours tried, averaged and found best, as plain data; None where the model is no such search.
+
+    Returns
+    -------
+    dict or None
+        ``params`` with their ``scores``, ``members`` (params and their weights) and ``best``, as
+        `radiusmargin.plots.KindsDisplay` draws them.
+    """
+    model = final_estimator(fitted)
+    if not isinstance(model, FSVMCV):
+        return None
+    kernel = model.kernel if isinstance(model.kernel, str) else "kernel"
+
+    def plain(params):
+        shown = {name: params[name] for name in ("C", "whitening", "gamma", "weight") if params.get(name) is not None}
+        kept = {name: value if isinstance(value, str) else float(value) for name, value in shown.items()}
+        return {"kernel": params.get("kernel", kernel)} | kept
+
+    results = model.cv_results_
+    return {
+        "params": [plain(params) for params in results["params"]],
+        "scores": [None if np.isnan(score) else float(score) for score in results["mean_test_score"]],
+        "members": [plain(member) for member in model.members_],
+        "best": plain(model.best_params_),
+    }

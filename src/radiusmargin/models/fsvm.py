@@ -318,7 +318,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             centred=centred,
         )
         returned = scatter.lower(coef, intercept, centred=centred)[0]
-        losses = self.C * hinge_losses(np.asarray(rows @ coef.T) + intercept, labels, costs)
+        losses = self.C * hinge_losses(rows, (coef, intercept), labels, costs)
         results = [
             problem.returned(result, returned[group].T, losses[group].sum())
             for result, problem, group in zip(results, problems, groups, strict=True)

@@ -92,7 +92,7 @@ class SigmaSVM(MetricTransformerMixin, SVM):
         coef, intercept = space.lift(np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
         if space.reduced is not None:  # what is certified is what is returned, rounded in the user's units
             spread = space.reduced.whitened(coef, 1.0)
-            losses = hinge_losses(np.asarray(rows @ coef.T) + intercept, training.labels, training.costs)
+            losses = hinge_losses(rows, (coef, intercept), training.labels, training.costs)
             values = np.einsum("kd,kd->k", spread, spread) / space.reduced.total / 2 + self.C * losses
             results = [replace(r, objective=float(value)) for r, value in zip(results, values, strict=True)]
         self._keep(features, training, results, (coef, intercept))

@@ -9,11 +9,14 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from .kinds import KindsDisplay
+
 __all__ = [
     "plot_accuracy",
     "plot_critical_difference",
     "plot_dimensions",
     "plot_radius_margin",
+    "plot_search",
     "plot_spectrum",
     "plot_time",
     "short_name",
@@ -307,6 +310,26 @@ def plot_spectrum(summary) -> Figure | None:
         ax.grid(color=GRID, lw=0.7)
         ax.xaxis.get_major_locator().set_params(integer=True)
     figure.legend(handles.values(), handles.keys(), frameon=False, fontsize=8.5, loc="outside upper left", ncols=5)
+    return figure
+
+
+def plot_search(search: dict) -> Figure:
+    """What a search tried and averaged, two kinds to a line; `search` is a `search_portrait` of the experiments."""
+    display = KindsDisplay.of(**search)
+    columns = min(len(display.panels), 2)
+    lines = -(-len(display.panels) // columns)
+    figure, axes = _axes(3.6 * columns + 1.2, 2.4 * lines + 0.3, nrows=lines, ncols=columns, squeeze=False)
+    for ax in axes.ravel()[len(display.panels) :]:
+        ax.set_visible(False)
+    display.plot(axes.ravel()[: len(display.panels)])
+    for ax in display.axes_:
+        ax.title.set_color(INK)
+        ax.xaxis.label.set_color(INK)
+        ax.yaxis.label.set_color(INK)
+    bar = display.colorbar_
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.label.set_color(INK)
+    bar.ax.tick_params(colors=INK, length=0, labelsize=8)
     return figure
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 3.0, 3.2
 LARGEST = 130.0  # points squared of the mark of a member that is alone
+DOT = "#fdfdfd"  # not white itself, which a report gives the colour of its paper
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Panel:
     @classmethod
     def of(cls, kind, params, scores) -> Panel:
         axis = "whitening" if kind == "linear" else "gamma"
-        values, Cs = sorted({p[axis] for p in params}), np.unique([p["C"] for p in params])
+        values, Cs = sorted({p[axis] for p in params}, key=_number), np.unique([p["C"] for p in params])
         table = np.full((len(values), len(Cs)), np.nan)
         for p, score in zip(params, scores, strict=True):
             cell = values.index(p[axis]), int(np.searchsorted(Cs, p["C"]))
@@ -41,6 +42,19 @@ class Panel:
 
     def cell(self, params):
         return int(np.searchsorted(self.Cs, params["C"])), self.values.index(params[self.axis])
+
+
+def _short(value):
+    """
+    >>> _short(0.0254), _short(1000.0), _short("scale")
+    ('0.025', '1000', 'scale')
+    """
+    return value if isinstance(value, str) else f"{float(f'{value:.2g}'):g}"
+
+
+def _number(value):
+    """Values in their order, words such as "scale" first."""
+    return -np.inf if isinstance(value, str) else value
 
 
 class KindsDisplay:
@@ -76,11 +90,19 @@ class KindsDisplay:
         params, scores = estimator.cv_results_["params"], estimator.cv_results_["mean_test_score"]
         if "kernel" not in params[0]:
             raise ValueError("KindsDisplay draws searches over several kernels; CVDisplay draws this one.")
+        return cls.of(params, scores, getattr(estimator, "members_", []), estimator.best_params_).plot(axes)
+
+    @classmethod
+    def of(cls, params, scores, members, best) -> KindsDisplay:
+        """A display, not drawn yet, of the parameters that were tried with their scores, of what was averaged, and of the best.
+
+        Every entry names its "kernel", "C", and its "whitening" or "gamma"; members their "weight".
+        """
         panels = []
         for kind in sorted({p["kernel"] for p in params}, key=lambda kind: (kind != "linear", kind)):
             own = [i for i, p in enumerate(params) if p["kernel"] == kind]
-            panels.append(Panel.of(kind, [params[i] for i in own], scores[own]))
-        return cls(panels, getattr(estimator, "members_", []), estimator.best_params_).plot(axes)
+            panels.append(Panel.of(kind, [params[i] for i in own], np.asarray(scores, dtype=float)[own]))
+        return cls(panels, members, best)
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         if axes is None:
@@ -90,10 +112,12 @@ class KindsDisplay:
         scores = np.concatenate([panel.scores.ravel() for panel in self.panels])
         low, high = np.nanpercentile(scores, 40), np.nanmax(scores)  # the differences that matter are near the top
         for ax, panel in zip(axes, self.panels, strict=True):
-            image = ax.imshow(panel.scores, vmin=low, vmax=high, cmap="viridis", aspect="auto", origin="lower")
+            rows, columns = (np.arange(size + 1) - 0.5 for size in panel.scores.shape)
+            shown = np.ma.masked_invalid(panel.scores)
+            image = ax.pcolormesh(columns, rows, shown, vmin=low, vmax=high, cmap="viridis")
             self._label(ax, panel)
             self._mark(ax, panel)
-        axes[0].figure.colorbar(image, ax=axes[-1], label="score, cross-validated", extend="min")
+        self.colorbar_ = axes[0].figure.colorbar(image, ax=list(axes), label="score, cross-validated", extend="min")
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
@@ -101,9 +125,10 @@ class KindsDisplay:
         share = sum(m["weight"] for m in self.members if m["kernel"] == panel.kind)
         ax.set_title(f"{panel.kind}: {share:.0%} of the average" if share else f"{panel.kind}: left out", fontsize=9)
         ticks = range(0, len(panel.Cs), max(1, len(panel.Cs) // 4))
-        ax.set_xticks(ticks, [f"{panel.Cs[i]:.2g}" for i in ticks], fontsize=8)
-        ax.set_yticks(range(len(panel.values)), [f"{value:.2g}" for value in panel.values], fontsize=8)
-        ax.set(xlabel="C", ylabel=panel.axis)
+        ax.set_xticks(ticks, [_short(panel.Cs[i]) for i in ticks], fontsize=8)
+        ax.set_yticks(range(len(panel.values)), [_short(value) for value in panel.values], fontsize=8)
+        ax.set_xlabel("C", fontsize=9)
+        ax.set_ylabel(panel.axis, fontsize=9)
 
     def _mark(self, ax, panel):
         own = [m for m in self.members if m["kernel"] == panel.kind]
@@ -111,7 +136,7 @@ class KindsDisplay:
             x, y = np.transpose([panel.cell(m) for m in own])
             largest = max(m["weight"] for m in self.members)
             ax.scatter(
-                x, y, s=[LARGEST * m["weight"] / largest for m in own], color="white", edgecolor="black", linewidth=0.8
+                x, y, s=[LARGEST * m["weight"] / largest for m in own], color=DOT, edgecolor="black", linewidth=0.8
             )
         if self.best["kernel"] == panel.kind:
             ax.scatter(*panel.cell(self.best), marker="x", color="tab:red", s=60, linewidth=2)

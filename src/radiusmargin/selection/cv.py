@@ -30,6 +30,7 @@ from .kinds import check_grid, check_kinds, kinds_of, listed, sampled
 from .out_of_fold import OutOfFold
 from .plan import groups_of
 from .progress import Progress
+from .race import Race
 from .scores import Scores
 from .ways import Fitting
 
@@ -91,6 +92,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     cv : int, splitter or iterable, default=5
     n_repeats : int, default=1
         Repeats of the folds with other shuffles, for an integer `cv`.
+    race : bool, default=True
+        Whether members are given up after two fifths of the splits if they are beaten beyond chance by then (with accuracy only, which
+        has a distribution to reckon with). What is chosen is hardly ever another; False goes through all splits with all.
     scoring : str, callable or None, default=None
         None is accuracy.
     one_standard_error : bool, default=False
@@ -155,7 +159,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     def __init__(
         self, Cs=10, *, whitening=None, scatter="total", multi_class=None, eta=0.0, combine="average", band=1.5,
-        kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
+        kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1, race=True,
         scoring=None, one_standard_error=False, refit=True, probability=False, n_jobs=None, fit_intercept=True, class_weight=None,
         tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0, subsample=100_000,
         cache_size=500.0,
@@ -175,6 +179,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self.criterion = criterion
         self.cv = cv
         self.n_repeats = n_repeats
+        self.race = race
         self.scoring = scoring
         self.one_standard_error = one_standard_error
         self.refit = refit
@@ -214,10 +219,11 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         data = self._search_data(training, kinds, sample_weight, groups)
         fitting = Fitting(int(self.max_iter), self.n_jobs, bool(self.fit_intercept))
         kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
-        scores = Scores(len(data.splits), Progress(self), kept)
+        race = Race.of(self, data)
+        scores = Scores(len(data.splits), Progress(self), [listener for listener in (kept, race) if listener])
         with scores.progress.whole():
             try:
-                evaluate(self, kinds, data, fitting, scores)
+                evaluate(self, kinds, data, fitting, scores, race)
             except KeyboardInterrupt:
                 self._report_interrupted(scores, kinds)
                 raise
@@ -230,7 +236,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
                     else:
                         shares = self._refit(training, kinds, fitting, scores)
                     if self.probability:
-                        self._sigmoids = self._calibrated(data.training, scores.out_of_fold, shares)
+                        self._sigmoids = self._calibrated(data.training, kept, shares)
                 self.refit_time_ = time.perf_counter() - start
         if self.refit:
             self._warn_unless_converged()

@@ -36,9 +36,9 @@ class Progress:
     def task(self, name):
         """Around a piece of work."""
         with self._told(self.context and self.context.subcontext(task_name=name)):
-            self._draw()
+            self.draw()
             yield
-        self._draw()
+        self.draw()
 
     @contextmanager
     def _told(self, context):
@@ -50,7 +50,7 @@ class Progress:
         yield
         context.call_on_fit_task_end(estimator=self.search)
 
-    def _draw(self):
+    def draw(self):
         """On a terminal whenever something has changed, elsewhere when all is known."""
         if not self.search.verbose or self.drawn == self.known or not (sys.stderr.isatty() or self.is_complete):
             return

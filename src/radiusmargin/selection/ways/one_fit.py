@@ -132,7 +132,7 @@ class OneFit:
     def _minus_bound(self, rows, B, C, found):
         whole, coef, intercept = self.data.training, found.coef[:, 0], found.intercept[:, 0]
         radius = minimum_enclosing_ball(np.linalg.solve(np.linalg.cholesky(B), rows.T).T).radius
-        losses = C * hinge_losses(rows @ coef.T + intercept, whole.labels, whole.costs)
+        losses = C * hinge_losses(rows, (coef, intercept), whole.labels, whole.costs)
         return -sum(radius_margin_bound(radius, (w @ B @ w, loss), C) for w, loss in zip(coef, losses, strict=True))
 
     def _loo_accuracy(self, rows, B, C, found):

@@ -49,7 +49,8 @@ def kernel_svm(
     fit_intercept : bool, default=True
         Whether there is an (unpenalised) intercept. Without, the origin is that of the kernel, not the mean of the rows.
     tol : float, default=1e-4
-        Relative duality gap at which to stop. 1e-6 costs little more at small C. (SVC's default stops between 1e-5 and
+        Relative duality gap at which to stop; at 1e-5 and below violations, which are what SVC's is about, are at most ten
+        times it too. 1e-6 costs little more at small C. (SVC's default stops between 1e-5 and
         1e-2.)
     cache_size : float, default=500
         Megabytes for rows of the kernel, of four bytes a number. Beyond it the solver needs the data in single precision
