@@ -61,7 +61,7 @@ std::vector<Group> groups_of(const Batch& batch, const Options& options, const S
 // A dense array of zeros, mostly, where its rows are visited one after the other.
 bool better_sparse(const Batch& batch, const Options& options) {
     const auto* dense = std::get_if<DenseArray>(&batch.source);
-    if (!dense || dense->products || batch.regularizers.dense || batch.regularizers.linear) return false;
+    if (!dense || batch.regularizers.dense || batch.regularizers.linear) return false;
     return options.method != Method::interior_point && SparseCopy::pays(*dense);
 }
 
