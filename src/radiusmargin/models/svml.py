@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._checks import check_choice, check_count, check_number
+from .._checks import check_choice, check_count, check_number, check_positive
+from .._types import ArrayLike, ClassWeight, Gamma, RandomState
 from ..features.functions import resolve_gamma
 from ..features.space import FeatureChoice
 from ..features.units import InUnits, Linear
-from ..solvers.svml import ValidationError, svml
+from ..solvers.metric.svml import ValidationError, svml
 from .base import MarginClassifier, check_common
 from .chunkwise import chunkwise
 from .expansion import learn_expansion
@@ -90,9 +91,10 @@ class SVML(MetricTransformerMixin, MarginClassifier):
     """
 
     def __init__(
-        self, C=1.0, lam=0.01, *, metric="full", slope=5.0, n_folds=3, n_steps=30, kernel="rbf", gamma="scale",
-        fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, cache_size=500, n_jobs=None, random_state=None,
-        verbose=0,
+        self, C: float = 1.0, lam: float = 0.01, *, metric: str = "full", slope: float = 5.0, n_folds: int = 3,
+        n_steps: int = 30, kernel: str = "rbf", gamma: Gamma = "scale", fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, cache_size: float = 500,
+        n_jobs: int | None = None, random_state: RandomState = None, verbose: int = 0,
     ):  # fmt: skip
         self.C = C
         self.lam = lam
@@ -116,7 +118,7 @@ class SVML(MetricTransformerMixin, MarginClassifier):
         check_choice("kernel", self.kernel, ("rbf",))
         check_choice("metric", self.metric, METRICS)
         check_number("lam", self.lam, 0)
-        check_number("slope", self.slope, 0, low_allowed=False)
+        check_positive("slope", self.slope)
         check_number("n_folds", self.n_folds, 2)
         check_count("n_folds", self.n_folds)
         check_count("n_steps", self.n_steps)
@@ -150,7 +152,7 @@ class SVML(MetricTransformerMixin, MarginClassifier):
         return fold
 
     @chunkwise
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
         return self._validated(X) @ self.components_.T
 
