@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -13,8 +15,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, ch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import ConvergenceWarning, check_choice, check_count, check_number
+from .._checks import ConvergenceWarning, check_choice, check_count, check_number, check_positive
 from .._compat import with_callbacks
+from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..models.base import MarginEstimator
 from ..models.chunked import check_linear
 from ..models.chunkwise import chunkwise
@@ -158,11 +161,15 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     _accepts_sparse = True
 
     def __init__(
-        self, Cs=10, *, whitening=None, scatter="total", multi_class=None, eta=0.0, combine="average", band=1.5,
-        kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1, race=True,
-        scoring=None, one_standard_error=False, refit=True, probability=False, n_jobs=None, fit_intercept=True, class_weight=None,
-        tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0, subsample=100_000,
-        cache_size=500.0,
+        self, Cs: int | Sequence[float] = 10, *, whitening: float | Sequence[float] | None = None,
+        scatter: str | Sequence[str] = "total", multi_class: str | None = None, eta: float | Sequence[float] = 0.0,
+        combine: str = "average", band: float = 1.5, kernel: KernelLike | Sequence[str] = "linear",
+        gamma: Gamma | Sequence[Gamma] = "scale", degree: int = 3, coef0: float = 0.0,
+        n_components: float | Sequence | None = None, criterion: str = "cv", cv: Any = 5, n_repeats: int = 1,
+        race: bool = True, scoring: str | Callable | None = None, one_standard_error: bool = False, refit: bool = True,
+        probability: bool = False, n_jobs: int | None = None, fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, cv_tol: float | None = None, max_iter: int = 1000,
+        random_state: RandomState = None, verbose: int = 0, subsample: int = 100_000, cache_size: float = 500.0,
     ):  # fmt: skip
         self.Cs = Cs
         self.whitening = whitening
@@ -198,7 +205,13 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     # -- fitting ------------------------------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None, groups=None):
+    def fit(
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Score every member, then refit what was chosen on all rows.
 
         Rows may come in chunks, as in `FSVM`; members are then scored on a `subsample` of them.
@@ -341,7 +354,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         return self._model
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
 
         A sigmoid of every problem's score, fitted to the scores of rows that the search had held out; pairs of several
@@ -351,12 +364,12 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         return self._sigmoids.probabilities(self._model.scores(X))
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Data) -> np.ndarray:
         """Logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
     @chunkwise
-    def transform(self, X):
+    def transform(self, X: Data) -> np.ndarray:
         """The rows in the metric of the best member, or of the averaged separators."""
         check_is_fitted(self, "_model")
         X = self._validated(X)
@@ -380,9 +393,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
         check_number("band", self.band, 0)
-        check_number("tol", self.tol, 0, low_allowed=False)
+        check_positive("tol", self.tol)
         if self.cv_tol is not None:
-            check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
+            check_positive("cv_tol", self.cv_tol)
         check_count("max_iter", self.max_iter)
         check_count("n_repeats", self.n_repeats)
         check_count("subsample", self.subsample)
@@ -392,7 +405,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             check_number("Cs", self.Cs, 1)
         else:
             for C in listed(self.Cs):
-                check_number("Cs", C, 0, low_allowed=False)
+                check_positive("Cs", C)
         for p in listed(self.whitening) if self.whitening is not None else ():
             check_number("whitening", p, -1, 1, high_allowed=True)
         for eta in listed(self.eta):
