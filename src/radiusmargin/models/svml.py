@@ -24,12 +24,12 @@ METRICS = ("full", "diagonal")
 class SVML(MetricTransformerMixin, MarginClassifier):
     """Support vector metric learning: a kernel machine whose Gaussian kernel has a learned Mahalanobis metric.
 
-    The kernel is ``exp(-|L(x - z)|^2)``. L is made by steps down the gradient of
+    The kernel is ``exp(-|L(x - z)|^2)``. L is made by steps down the gradient of ::
 
         E(L) + lam |L - L_0|^2 / |L_0|^2,        L_0 = sqrt(gamma) I
 
     where E is the error of the machine on rows held out, each once, with a logistic function in place of the step from right to
-    wrong. The model is then the machine of all rows in that metric:
+    wrong. The model is then the machine of all rows in that metric ::
 
         min over v, b:   1/2 v'Kv + C sum_i s_i max(0, 1 - y_i ((Kv)_i + b)),        K_ij = exp(-|L(x_i - x_j)|^2)
 
