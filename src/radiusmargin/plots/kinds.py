@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from .._types import ArrayLike
 from ._matplotlib import pyplot
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class KindsDisplay:
         return cls.of(params, scores, getattr(estimator, "members_", []), estimator.best_params_).plot(axes)
 
     @classmethod
-    def of(cls, params: list[dict], scores: ArrayLike, members: list[dict], best: dict) -> KindsDisplay:
+    def of(cls, params: list[dict], scores: np.ndarray, members: list[dict], best: dict) -> KindsDisplay:
         """A display, not drawn yet, of the parameters that were tried with their scores, of what was averaged, and of the best.
 
         Every entry names its "kernel", "C", and its "whitening" or "gamma"; members their "weight".

@@ -10,7 +10,8 @@ from .cv import FSVMCV
 def with_default(function, **changed):
     """The same function with other defaults of keyword-only parameters."""
     copy = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
-    copy.__kwdefaults__, copy.__annotations__ = function.__kwdefaults__ | changed, function.__annotations__
+    copy.__kwdefaults__ = function.__kwdefaults__ | changed
+    copy.__annotations__ = function.__annotations__
     return copy
 
 

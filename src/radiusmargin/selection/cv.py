@@ -37,6 +37,7 @@ from .race import Race
 from .scores import Scores
 from .ways import Fitting
 
+Grid = float | Sequence[float] | None  # one value or several
 FITTED = (
     "_model", "_sigmoids", "_directions", "components_", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
     "n_passes_", "history_", "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
@@ -161,11 +162,10 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     _accepts_sparse = True
 
     def __init__(
-        self, Cs: int | Sequence[float] = 10, *, whitening: float | Sequence[float] | None = None,
-        scatter: str | Sequence[str] = "total", multi_class: str | None = None, eta: float | Sequence[float] = 0.0,
-        combine: str = "average", band: float = 1.5, kernel: KernelLike | Sequence[str] = "linear",
-        gamma: Gamma | Sequence[Gamma] = "scale", degree: int = 3, coef0: float = 0.0,
-        n_components: float | Sequence | None = None, criterion: str = "cv", cv: Any = 5, n_repeats: int = 1,
+        self, Cs: int | Sequence[float] = 10, *, whitening: Grid = None, scatter: str | Sequence[str] = "total",
+        multi_class: str | None = None, eta: Grid = 0.0, combine: str = "average", band: float = 1.5,
+        kernel: KernelLike | Sequence[str] = "linear", gamma: Gamma | Sequence[float] = "scale", degree: int = 3,
+        coef0: float = 0.0, n_components: Grid = None, criterion: str = "cv", cv: Any = 5, n_repeats: int = 1,
         race: bool = True, scoring: str | Callable | None = None, one_standard_error: bool = False, refit: bool = True,
         probability: bool = False, n_jobs: int | None = None, fit_intercept: bool = True,
         class_weight: ClassWeight = None, tol: float = 1e-6, cv_tol: float | None = None, max_iter: int = 1000,
