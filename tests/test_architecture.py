@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -10,23 +11,22 @@ import pytest
 import radiusmargin
 
 ROOT = Path(radiusmargin.__file__).parent
-# package -> what it may import from this project, beside names for types
-ALLOWED = {
+# package -> what it imports from this project, beside names for types
+ARROWS = {
     "problems": {"_checks"},
     "solvers": {"_checks", "_core", "problems"},
     "geometry": {"_checks"},
     "chunks": {"problems"},
     "features": {"_checks", "_core", "geometry", "problems", "solvers"},
     "models": {"_checks", "_compat", "chunks", "features", "geometry", "problems", "solvers"},
-    "selection": {"_checks", "_compat", "chunks", "features", "geometry", "models", "problems", "solvers"},
+    "selection": {"_checks", "_compat", "features", "geometry", "models", "problems", "solvers"},
     "datasets": set(),
     "pairs": {"datasets", "models", "selection"},
-    "plots": {"features", "geometry", "models", "selection"},
+    "plots": {"features", "geometry", "selection"},
     "export": {"datasets", "models", "selection"},
     "experiments": {
         "datasets",
         "export",
-        "features",
         "geometry",
         "models",
         "pairs",
@@ -35,10 +35,11 @@ ALLOWED = {
         "selection",
         "solvers",
     },
-    "commands": {"datasets", "experiments", "export", "models", "plots", "report", "solvers", "pairs"},
+    "commands": {"datasets", "experiments", "export", "models", "pairs"},
     "report": set(),
 }
 ONLY_ARRAYS = {"problems", "solvers", "geometry"}
+EVERYBODYS = {"_checks", "_compat", "_core", "_types"}
 
 
 def imports(path):
@@ -56,14 +57,36 @@ def imports(path):
                 yield module
 
 
-@pytest.mark.parametrize("package", ALLOWED)
-def test_imports_point_one_way(package):
+@pytest.mark.parametrize("package", ARROWS)
+def test_imports_are_those_listed(package):
+    seen = set()
     for path in sorted((ROOT / package).rglob("*.py")):
         for name in imports(path):
             if name[0] == "radiusmargin" and len(name) > 1 and name[1] not in (package, "_types"):
-                assert name[1] in ALLOWED[package], f"{path.relative_to(ROOT)} imports {'.'.join(name)}"
+                assert name[1] in ARROWS[package], f"{path.relative_to(ROOT)} imports {'.'.join(name)}"
+                seen.add(name[1])
             if package in ONLY_ARRAYS:
                 assert name[0] not in ("sklearn", "pandas", "matplotlib"), f"{path.relative_to(ROOT)} imports {name[0]}"
+    assert seen == ARROWS[package]  # and no others are
+
+
+def test_arrows_point_one_way():
+    TopologicalSorter(ARROWS).prepare()  # raises a CycleError
+
+
+def test_every_package_is_listed():
+    assert ARROWS.keys() == {path.parent.name for path in ROOT.glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_private_name_is_imported_from_another_package(path):
+    package = path.relative_to(ROOT).parts[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and package not in node.module.split("."):
+            names = [*node.module.split("."), *(alias.name for alias in node.names)]
+            crossing = node.level > 1 or names[0] == "radiusmargin"
+            private = {name for name in names if name.startswith("_") and not name.startswith("__")} - EVERYBODYS
+            assert not (crossing and private), f"line {node.lineno} imports {private}"
 
 
 def test_importing_the_package_stays_light():

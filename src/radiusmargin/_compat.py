@@ -13,24 +13,11 @@ except ImportError:
         return method
 
 
-class NoContext:
-    """The context of an estimator without callbacks: building scikit-learn's would cost more than a small fit."""
-
-    def subcontext(self, **kwargs):
-        return self
-
-    def call_on_fit_task_begin(self, **kwargs):
-        pass
-
-    def call_on_fit_task_end(self, **kwargs):
-        return False
-
-
 def callback_context(estimator):
-    """The root callback context of a fit."""
+    """The root callback context of a fit; None where nobody listens, since building one would cost more than a small fit."""
     if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
         return estimator._init_callback_context(max_subtasks=None)
-    return NoContext()
+    return None
 
 
-__all__ = ["CallbackSupportMixin", "NoContext", "callback_context", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "callback_context", "with_callbacks"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from radiusmargin.geometry import scatter_matrix
+from radiusmargin.geometry import scatter_matrix, tempered_scatter
 
 
 @pytest.fixture
@@ -129,3 +129,12 @@ def test_float32_and_lists_are_accumulated_in_double(rng):
 def test_bad_input_names_the_parameter(arguments, message):
     with pytest.raises(ValueError, match=message):
         scatter_matrix(**arguments)
+
+
+def test_a_tempered_scatter_takes_lists_and_names_what_is_wrong():
+    X = [[0.0, 1.0], [2.0, 5.0], [4.0, 3.0]]
+    assert_array_equal(tempered_scatter(X).matrix(1.0), tempered_scatter(np.array(X)).matrix(1.0))
+    with pytest.raises(ValueError, match="X contains NaN or infinity"):
+        tempered_scatter([[np.nan, 1.0], [2.0, 5.0]])
+    with pytest.raises(ValueError, match="y must hold the class labels"):
+        tempered_scatter(X, kind="within")

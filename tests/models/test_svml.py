@@ -7,7 +7,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from radiusmargin import SVML
-from radiusmargin.solvers.svml import ValidationError, svml
+from radiusmargin.solvers.metric.svml import ValidationError, svml
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 IRIS = scale(IRIS)

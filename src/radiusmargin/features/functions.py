@@ -15,6 +15,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
+from .._checks import check_choice, check_count, check_number
+
 try:
     from .. import _core
 
@@ -110,6 +112,20 @@ class KernelFunction:
         if not np.isfinite(K).all():
             raise ValueError("the callable kernel returned values that are not finite.")
         return K
+
+
+def kernel_on(model, X, weight, params=None) -> KernelFunction | None:
+    """The kernel of an object with kernel, gamma, degree and coef0, gamma resolved on training rows; None of a precomputed one."""
+    if not callable(model.kernel):
+        check_choice("kernel", model.kernel, KERNELS, " or a callable")
+        if model.kernel == "precomputed":
+            return None
+    if isinstance(model.kernel, str) and model.kernel == "poly":
+        check_count("degree", model.degree)
+    check_number("coef0", model.coef0, -np.inf, low_allowed=False)
+    return KernelFunction(
+        model.kernel, resolve_gamma(model.gamma, X, weight), model.degree, float(model.coef0), dict(params or {})
+    )
 
 
 def resolve_gamma(gamma, X, weight):

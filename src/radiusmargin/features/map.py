@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._checks import check_choice, check_count, check_kernel_matrix, check_number, check_weights, is_number
 from .._types import ArrayLike, Data, Gamma, RandomState
 from .engines import Truncation, cholesky, exact, landmarks
-from .functions import KERNELS, KernelFunction, resolve_gamma
+from .functions import KernelFunction, kernel_on
 from .source import FunctionSource, MatrixSource
 
 ENGINES = ("auto", "exact", "cholesky", "landmarks")
@@ -181,16 +181,11 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return expansion.features if weight.all() else self._map(X)
 
     def _check_parameters(self):
-        if not callable(self.kernel):
-            check_choice("kernel", self.kernel, KERNELS, " or a callable")
         check_choice("engine", self.engine, ENGINES)
-        if isinstance(self.kernel, str) and self.kernel == "poly":
-            check_count("degree", self.degree)
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks)
         check_number("tol", self.tol, 0, 1, low_allowed=False)
         check_number("whitening", self.whitening, 0, 1, high_allowed=True)
-        check_number("coef0", self.coef0, -np.inf, low_allowed=False)
         wanted = self.n_components
         if isinstance(wanted, Integral):
             check_count("n_components", wanted)
@@ -200,10 +195,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def kernel_function(self, X: Data, weight: np.ndarray) -> KernelFunction | None:
         """The kernel with gamma resolved on (validated) training rows; None where X holds its values."""
         self._check_parameters()
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            return None
-        gamma = resolve_gamma(self.gamma, X, weight)
-        return KernelFunction(self.kernel, gamma, self.degree, float(self.coef0), dict(self.kernel_params or {}))
+        return kernel_on(self, X, weight, self.kernel_params)
 
     def _make_source(self, X, weight, rows):
         """Kernel values of the rows with a weight."""

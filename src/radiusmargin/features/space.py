@@ -7,7 +7,7 @@ A space is made by `FeatureChoice` from the parameters of a model, fitted to tra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,10 +16,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from .._checks import check_kernel_matrix
-from ..geometry.tempered import TemperedScatter, tempered_scatter, uncorrelated_scatter
+from ..geometry.tempered import TemperedScatter, tempered_of, tempered_scatter, uncorrelated_scatter
 from ..problems import Kernel
 from ..solvers import kernel_scores
-from .functions import KernelFunction
+from .functions import KernelFunction, kernel_on
 from .map import KernelMap
 
 
@@ -52,7 +52,7 @@ class Raw:
         return np.asarray(X @ coef.T)
 
     def tempered(self, rows, codes, weight, kind):
-        return tempered_scatter(rows, codes, sample_weight=weight, kind=kind)
+        return tempered_of(rows, weight, codes if kind == "within" else None)
 
 
 class Mapped:
@@ -133,6 +133,9 @@ class Expansion:
 class FeatureChoice:
     """The parameters of a model that say what it is linear in.
 
+    `has_kernel` says whether the features are those of a kernel, all of them: they need not be formed where nothing is
+    whitened.
+
     Examples
     --------
     >>> FeatureChoice().is_linear, FeatureChoice("rbf").has_kernel, FeatureChoice("rbf", n_components=5).has_kernel
@@ -147,46 +150,46 @@ class FeatureChoice:
     random_state: Any = None
     cache_size: float = 500.0
 
+    is_linear: bool = field(init=False)
+    is_transformer: bool = field(init=False)
+    is_precomputed: bool = field(init=False)
+    has_kernel: bool = field(init=False)
+
+    def __post_init__(self):
+        name, components = self.kernel if isinstance(self.kernel, str) else None, self.n_components
+        linear, transformer = name == "linear" and components is None, hasattr(self.kernel, "fit_transform")
+        self.__dict__.update(
+            is_linear=linear, is_transformer=transformer, is_precomputed=name == "precomputed",
+            has_kernel=not (linear or transformer or components is not None),
+        )  # fmt: skip
+
     @classmethod
     def of(cls, model) -> FeatureChoice:
         """Those of an estimator."""
-        return cls(**{name: getattr(model, name) for name in cls.__dataclass_fields__ if hasattr(model, name)})
+        return cls(**{name: getattr(model, name) for name in PARAMETERS if hasattr(model, name)})
 
     def with_(self, **other) -> FeatureChoice:
         return replace(self, **other)
-
-    @property
-    def is_linear(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "linear" and self.n_components is None
-
-    @property
-    def is_transformer(self) -> bool:
-        return hasattr(self.kernel, "fit_transform")
-
-    @property
-    def is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    @property
-    def has_kernel(self) -> bool:
-        """Whether the features are those of a kernel, all of them: they need not be formed where nothing is whitened."""
-        return not (self.is_linear or self.is_transformer or self.n_components is not None)
 
     def explicit(self, whitening: float) -> FeatureSpace:
         """The data, or features that can be formed, as many as an exponent of whitening asks for."""
         if self.is_linear:
             return Raw()
-        return Mapped(clone(self.kernel) if self.is_transformer else self._map(whitening))
-
-    def _map(self, whitening):
-        return KernelMap(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, n_components=self.n_components,
-            whitening=whitening, random_state=self.random_state,
+        if self.is_transformer:
+            return Mapped(clone(self.kernel))
+        return Mapped(
+            KernelMap(
+                self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, n_components=self.n_components,
+                whitening=whitening, random_state=self.random_state,
+            )
         )  # fmt: skip
 
     def function(self, X, weight) -> KernelFunction | None:
         """The kernel with gamma resolved on training rows; None where X holds its values."""
-        return self._map(0.0).kernel_function(X, weight)
+        return kernel_on(self, X, weight)
+
+
+PARAMETERS = tuple(f.name for f in fields(FeatureChoice) if f.init)
 
 
 def _check_values(diagonal, first):

@@ -64,10 +64,19 @@ def scatter_matrix(
     array([[2., 0.],
            [0., 0.]])
     """
+    return scatter_of(*check_rows_of(X, y, sample_weight, kind))
+
+
+def check_rows_of(X, y, sample_weight, kind) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """(rows, weights, labels of classes) as `scatter_matrix` is given them; labels only for ``kind="within"``."""
     check_choice("kind", kind, ("total", "within"))
     X = check_sparse_points(X) if sparse.issparse(X) else check_points(X)
     weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
-    labels = _check_labels(y, X.shape[0]) if kind == "within" else None
+    return X, weight, _check_labels(y, X.shape[0]) if kind == "within" else None
+
+
+def scatter_of(X, weight=None, labels=None) -> np.ndarray:
+    """`scatter_matrix` of checked rows, within the classes where there are labels."""
     if weight is not None and not weight.all():  # a row of weight zero is a row that is not there
         kept = weight > 0.0
         X, weight, labels = X[kept], weight[kept], labels if labels is None else labels[kept]

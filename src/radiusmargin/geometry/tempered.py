@@ -8,6 +8,7 @@ it standardises less: T = n D^(1+p), down to p = -1, the units of the data.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +16,7 @@ from scipy import sparse
 from .._types import ArrayLike, Data
 from .factor import row_factor
 from .powers import decompose_range, with_positive_pivots
-from .scatter import feature_moments, scatter_matrix
+from .scatter import check_rows_of, feature_moments, scatter_of
 
 ILL_CONDITIONED = 1e-8  # ratio of the eigenvalues below which a matrix formed of them has lost the smallest
 EPS = np.finfo(float).eps
@@ -47,7 +48,7 @@ class TemperedScatter:
     eigenvectors: np.ndarray | None
     total: float
 
-    @property
+    @cached_property
     def regular(self) -> bool:
         """Whether R has full rank, and well enough so to be used outside of its eigenvectors."""
         if len(self.eigenvalues) < len(self.mean):
@@ -146,15 +147,20 @@ def tempered_scatter(
     >>> tempered_scatter(X).matrix(1.0).tolist()  # uncorrelated features: the variances
     [[1.0, 0.0], [0.0, 100.0]]
     """
-    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    X, weight, classes = check_rows_of(X, y, sample_weight, kind)
+    return tempered_of(X, np.ones(X.shape[0]) if weight is None else weight, classes, standardise=standardise)
+
+
+def tempered_of(X, weight, classes=None, *, standardise=True) -> TemperedScatter:
+    """`tempered_scatter` of checked rows, within their classes where these are given."""
     if X.shape[1] > WIDEST:
-        return _wide_scatter(X, y if kind == "within" else None, weight, standardise)
+        return _wide_scatter(X, classes, weight, standardise)
     total = weight.sum()
     mean = np.asarray(weight @ X).ravel() / total
-    S = scatter_matrix(X, sample_weight=weight)
-    within = scatter_matrix(X, y, sample_weight=weight, kind="within") if kind == "within" else S
-    space = decompose(S, within, mean, total, standardise=standardise)
-    return space if space.regular else _from_rows(X, y if kind == "within" else None, weight, space)
+    S = scatter_of(X, weight)
+    chosen = S if classes is None else scatter_of(X, weight, classes)
+    space = decompose(S, chosen, mean, total, standardise=standardise)
+    return space if space.regular else _from_rows(X, classes, weight, space)
 
 
 def can_whiten(n: int, d: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 
-from .._compat import NoContext, callback_context
+from .._compat import callback_context
 
 
 class Listeners:
@@ -14,14 +14,12 @@ class Listeners:
     def __init__(self, model, X, y):
         self.model, self.context, self.data = model, callback_context(model), {"X": X, "y": y}
 
-    @property
-    def listening(self):
-        """Whether anybody is."""
-        return not isinstance(self.context, NoContext)
-
     @contextmanager
     def fit(self):
         """Around the whole of it."""
+        if self.context is None:
+            yield
+            return
         self.context.call_on_fit_task_begin(estimator=self.model, **self.data)
         yield
         self.context.call_on_fit_task_end(estimator=self.model, **self.data)
@@ -29,7 +27,7 @@ class Listeners:
     @contextmanager
     def problems(self, labels):
         """Around the solution of some labellings, which are solved together."""
-        told = [self.context.subcontext(task_name="problem") for _ in range(len(labels) if self.listening else 0)]
+        told = [] if self.context is None else [self.context.subcontext(task_name="problem") for _ in labels]
         for k, context in enumerate(told):
             context.call_on_fit_task_begin(estimator=self.model, X=self.data["X"], y=labels[k])
         yield

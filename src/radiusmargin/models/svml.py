@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._checks import check_choice, check_count, check_number
-from .._types import ClassWeight, Data, Gamma, RandomState
+from .._checks import check_choice, check_count, check_number, check_positive
+from .._types import ArrayLike, ClassWeight, Gamma, RandomState
 from ..features.functions import resolve_gamma
 from ..features.space import FeatureChoice
 from ..features.units import InUnits, Linear
-from ..solvers.svml import ValidationError, svml
+from ..solvers.metric.svml import ValidationError, svml
 from .base import MarginClassifier, check_common
 from .chunkwise import chunkwise
 from .expansion import learn_expansion
@@ -24,12 +24,12 @@ METRICS = ("full", "diagonal")
 class SVML(MetricTransformerMixin, MarginClassifier):
     """Support vector metric learning: a kernel machine whose Gaussian kernel has a learned Mahalanobis metric.
 
-    The kernel is ``exp(-|L(x - z)|^2)``. L is made by steps down the gradient of
+    The kernel is ``exp(-|L(x - z)|^2)``. L is made by steps down the gradient of ::
 
         E(L) + lam |L - L_0|^2 / |L_0|^2,        L_0 = sqrt(gamma) I
 
     where E is the error of the machine on rows held out, each once, with a logistic function in place of the step from right to
-    wrong. The model is then the machine of all rows in that metric:
+    wrong. The model is then the machine of all rows in that metric ::
 
         min over v, b:   1/2 v'Kv + C sum_i s_i max(0, 1 - y_i ((Kv)_i + b)),        K_ij = exp(-|L(x_i - x_j)|^2)
 
@@ -118,7 +118,7 @@ class SVML(MetricTransformerMixin, MarginClassifier):
         check_choice("kernel", self.kernel, ("rbf",))
         check_choice("metric", self.metric, METRICS)
         check_number("lam", self.lam, 0)
-        check_number("slope", self.slope, 0, low_allowed=False)
+        check_positive("slope", self.slope)
         check_number("n_folds", self.n_folds, 2)
         check_count("n_folds", self.n_folds)
         check_count("n_steps", self.n_steps)
@@ -152,7 +152,7 @@ class SVML(MetricTransformerMixin, MarginClassifier):
         return fold
 
     @chunkwise
-    def transform(self, X: Data) -> np.ndarray:
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
         return self._validated(X) @ self.components_.T
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, ch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import ConvergenceWarning, check_choice, check_count, check_number
+from .._checks import ConvergenceWarning, check_choice, check_count, check_number, check_positive
 from .._compat import with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..models.base import MarginEstimator
@@ -393,9 +393,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
         check_number("band", self.band, 0)
-        check_number("tol", self.tol, 0, low_allowed=False)
+        check_positive("tol", self.tol)
         if self.cv_tol is not None:
-            check_number("cv_tol", self.cv_tol, 0, low_allowed=False)
+            check_positive("cv_tol", self.cv_tol)
         check_count("max_iter", self.max_iter)
         check_count("n_repeats", self.n_repeats)
         check_count("subsample", self.subsample)
@@ -405,7 +405,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             check_number("Cs", self.Cs, 1)
         else:
             for C in listed(self.Cs):
-                check_number("Cs", C, 0, low_allowed=False)
+                check_positive("Cs", C)
         for p in listed(self.whitening) if self.whitening is not None else ():
             check_number("whitening", p, -1, 1, high_allowed=True)
         for eta in listed(self.eta):

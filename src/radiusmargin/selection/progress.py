@@ -25,23 +25,30 @@ class Progress:
     @contextmanager
     def whole(self):
         """Around the search and what follows it."""
-        self.context.call_on_fit_task_begin(estimator=self.search)
-        try:
-            yield
-        finally:
-            if self.search.verbose:
-                print(file=sys.stderr)
-        self.context.call_on_fit_task_end(estimator=self.search)
+        with self._told(self.context):
+            try:
+                yield
+            finally:
+                if self.search.verbose:
+                    print(file=sys.stderr)
 
     @contextmanager
     def task(self, name):
         """Around a piece of work."""
-        task = self.context.subcontext(task_name=name)
-        task.call_on_fit_task_begin(estimator=self.search)
+        with self._told(self.context and self.context.subcontext(task_name=name)):
+            self.draw()
+            yield
         self.draw()
+
+    @contextmanager
+    def _told(self, context):
+        """Around what a context is told of, if there is one."""
+        if context is None:
+            yield
+            return
+        context.call_on_fit_task_begin(estimator=self.search)
         yield
-        task.call_on_fit_task_end(estimator=self.search)
-        self.draw()
+        context.call_on_fit_task_end(estimator=self.search)
 
     def draw(self):
         """On a terminal whenever something has changed, elsewhere when all is known."""

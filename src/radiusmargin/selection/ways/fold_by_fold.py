@@ -5,14 +5,40 @@ It is the way of reference: the others exist because they are quicker, and are t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
-from ...features import LeadingFeatures
-from ...features.space import Raw
+from ...features import KernelMap, LeadingFeatures
+from ...features.space import FeatureSpace, Mapped, Raw
 from ...models.family import Family
 from ...models.fsvm import FSVM
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Training rows of a split, and those that it holds out, in a space that was fitted to the former."""
+
+    space: FeatureSpace
+    rows: Any
+    unseen: Any
+
+    def by_default(self, choice) -> bool:
+        """Whether they are those of a kernel map, as many as its exponent asks for."""
+        is_map = isinstance(self.space, Mapped) and isinstance(self.space.transformer, KernelMap)
+        return is_map and not choice.is_transformer and choice.n_components is None
+
+    def at(self, whitening) -> Features | None:
+        """As many as another exponent asks for, the leading ones; None if these are none of them."""
+        fitted = self.space.transformer
+        if whitening == fitted.whitening:
+            return self
+        if whitening < fitted.whitening or fitted.engine_ == "cholesky":  # pivots end earlier
+            return None
+        kept = slice(fitted.components_at(whitening))
+        return Features(self.space, self.rows[:, kept], self.unseen[:, kept])
 
 
 class FoldByFold:
@@ -20,35 +46,49 @@ class FoldByFold:
 
     def __init__(self, data, fitting):
         self.data, self.fitting = data, fitting
+        self.gamma, self.maps = None, {}  # of the kernel that was scored last: its exponents follow each other
 
     def score(self, task, scores):
+        fit = self._fit_smoothed if task.group.eta > 0 else self._fit_family
         for i in task.splits:
-            train, test = self.data.splits[i]
+            part = self.data.part(i)
+            features = self._features(task.group, part, i, scores)
             with scores.work("fit", i):
-                part = self.data.part(i)
-                space = task.group.features.explicit(task.group.powers[0])
-                rows = space.fit(part.X, part.costs)
+                coef, intercept = fit(part, features, task)
             with scores.work("score", i):
-                unseen = space.rows(self.data.rows(test, train))
-            fit = self._fit_smoothed if task.group.eta > 0 else self._fit_family
-            with scores.work("fit", i):
-                coef, intercept = fit(part, space, rows, task)
-            with scores.work("score", i):
-                task.record(scores, i, self.data.held_out(i).score(coef, intercept, unseen, task.keeper(scores, i)))
+                keeper, held_out = task.keeper(scores, i), self.data.held_out(i)
+                task.record(scores, i, held_out.score(coef, intercept, features.unseen, keeper))
         return ()
 
-    def _fit_family(self, part, space, rows, task):
-        data = part.codes, part.costs
-        family = Family.on(space, rows, data, task.group.scatter, task.powers, self.fitting.intercept)
+    def _features(self, group, part, i, scores):
+        """Features for a split: fitted to its training part, or those of a map that was, for a smaller exponent."""
+        if self.gamma != group.features.gamma:
+            self.gamma, self.maps = group.features.gamma, {}
+        known = self.maps[i].at(group.powers[0]) if i in self.maps else None
+        if known is not None:
+            return known
+        with scores.work("fit", i):
+            space = group.features.explicit(group.powers[0])
+            rows = space.fit(part.X, part.costs)
+        with scores.work("score", i):
+            train, test = self.data.splits[i]
+            features = Features(space, rows, space.rows(self.data.rows(test, train)))
+        if features.by_default(group.features):
+            self.maps[i] = features
+        return features
+
+    def _fit_family(self, part, features, task):
+        data, space = (part.codes, part.costs), features.space
+        family = Family.on(space, features.rows, data, task.group.scatter, task.powers, self.fitting.intercept)
         fit = family.fit(part.labels, part.costs, task.Cs, self.fitting.options(task.tol))
         return fit.coef, fit.intercept
 
-    def _fit_smoothed(self, part, space, rows, task):
+    def _fit_smoothed(self, part, features, task):
         models = [
-            smoothed(task.group.member(p, C), self.fitting, task.tol, part.reduction, space)
+            smoothed(task.group.member(p, C), self.fitting, task.tol, part.reduction, features.space)
             for p, C in product(task.powers, task.Cs)
         ]
-        models = [model.fit(rows, part.codes, sample_weight=part.costs) for model in models]
+        models = [model.fit(features.rows, part.codes, sample_weight=part.costs) for model in models]
         shape = len(task.powers), len(task.Cs), len(part.labels)
         coef, intercept = np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models])
         return coef.reshape(*shape, -1), intercept.reshape(shape)

@@ -15,7 +15,7 @@ from threading import Event
 import numpy as np
 from scipy import sparse
 
-from ...problems import Batch, Options, Start, relative_gap
+from ...problems import Batch, Options, Start, balanced, relative_gap
 from ..hinge.backend import one_blas_thread
 from .backend import make_rows
 from .result import Expansions, KernelResults
@@ -85,12 +85,12 @@ def solve_in_ways(batch: Batch, options: Options, start: Start, ways: Ways) -> K
     """As `solve_kernel`."""
     if batch.rows.kind != "kernel" or batch.regularizers.matrices is not None or batch.regularizers.linear is not None:
         raise ValueError("solve_kernel takes a batch whose rows are a Kernel, without regularizers.")
-    order = np.argsort(batch.Cs, kind="stable")
-    ascending = replace(batch, Cs=batch.Cs[order])
+    if (batch.Cs[1:] < batch.Cs[:-1]).any():
+        order = np.argsort(batch.Cs, kind="stable")
+        return solve_in_ways(replace(batch, Cs=batch.Cs[order]), options, start, ways).at(np.argsort(order))
     with one_blas_thread():
-        parts = _spread(ascending, options, start, ways)
-    results = _joined(ascending, options, parts)
-    return results if np.array_equal(batch.Cs, ascending.Cs) else results.at(np.argsort(order, kind="stable"))
+        parts = _spread(batch, options, start, ways)
+    return _joined(batch, options, parts)
 
 
 def _spread(batch, options, start, ways):
@@ -139,7 +139,7 @@ def _solve_some(batch, start, solve, keep_scores, cache_size, problems):
     shared, found = None, []
     for p in problems:
         y, weights = problem_of(batch, p)
-        alpha = None if start.alpha is None else _balanced(start.alpha[p], y, batch.intercept)
+        alpha = None if start.alpha is None else _feasible(start.alpha[p], y, batch.intercept)
         some = np.flatnonzero(y)
         if keep_scores or len(some) > _ALONE * len(y):
             shared = shared or make_rows(batch.rows, cache_size)
@@ -177,13 +177,9 @@ def solve_one(rows, y, weights, start, *, Cs, how, callback):
     return alpha * y, y - f + numbers[:, :1], numbers, negative
 
 
-def _balanced(alpha, y, intercept):
-    """Multipliers of those that take part, the heavier class scaled down to the lighter one's sum."""
-    alpha = np.maximum(alpha, 0.0) * (y != 0)
-    up, down = alpha[y > 0].sum(), alpha[y < 0].sum()
-    if intercept and up != down:
-        alpha = alpha * np.where(y > 0, min(1.0, down / max(up, 1e-300)), min(1.0, up / max(down, 1e-300)))
-    return alpha
+def _feasible(alpha, y, intercept):
+    """Multipliers of the rows that take part, those of the heavier class scaled down where they have to balance."""
+    return np.abs(balanced(np.maximum(alpha, 0.0) * y, intercept))
 
 
 def _joined(batch, options, parts):

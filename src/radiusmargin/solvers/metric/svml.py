@@ -16,8 +16,8 @@ from scipy.linalg import solve as solve_linear
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from ..problems import Batch, Kernel, Options
-from .kernel import solve_kernel
+from ...problems import Batch, Kernel, Options
+from ..kernel import solve_kernel
 
 RIDGE = 1e-10  # of the kernel's unit diagonal: rows that the metric has made one point
 FREE = 1e-6  # share of its bound that a multiplier between its bounds is away from both
@@ -54,7 +54,7 @@ class ValidationError:
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.solvers.svml import ValidationError
+    >>> from radiusmargin.solvers.metric.svml import ValidationError
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([[-1.0, -1.0, 1.0, 1.0]])
     >>> error = ValidationError(X, y, np.ones(4), 10.0, np.array([0, 1, 0, 1]))
     >>> value, gradient = error(np.array([[0.5]]))
@@ -199,7 +199,7 @@ def svml(error: ValidationError, start, lam=0.01, *, diagonal=False, n_steps=30)
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.solvers.svml import svml
+    >>> from radiusmargin.solvers.metric.svml import svml
     >>> found = svml(lambda L: (np.sum((L - 2) ** 2), 2 * (L - 2)), np.eye(2), 0.0, diagonal=True)
     >>> found.root.round(4).tolist()
     [[2.0, 0.0], [0.0, 2.0]]
