@@ -64,7 +64,7 @@ class Evaluation:
         if len(tried) < 3 or best not in tried[[0, -1]]:
             return None
         steps = (tried[-1] / tried[0]) ** (np.arange(1, 4) / (len(tried) - 1))
-        return best * steps if best == tried[-1] else best / steps
+        return best * steps if best == tried[-1] else best / steps[::-1]
 
 
 def evaluate(search, kinds, data, fitting, scores, race=None):
