@@ -20,7 +20,8 @@ def row_factor(X, weight, classes=None, *, centred=True) -> tuple[np.ndarray, np
     for rows in _blocks(n, d):
         part = _dense(X[rows])
         largest = np.maximum(largest, np.abs(part).max(axis=0))
-        A = np.vstack([A, (part - mean[codes[rows]] - residual[codes[rows]]) * np.sqrt(weight[rows, None])])
+        centred_rows = part - _of(mean, codes[rows]) - _of(residual, codes[rows])
+        A = np.vstack([A, centred_rows * np.sqrt(weight[rows, None])])
         if len(A) > d:
             A = np.linalg.qr(A, mode="r")
     return A, largest
@@ -33,8 +34,13 @@ def _class_means(X, codes, weight):
     mean = _dense(sides @ X) / totals
     residual = np.zeros_like(mean)
     for rows in _blocks(*X.shape):
-        residual += sides[:, rows] @ (_dense(X[rows]) - mean[codes[rows]])
+        residual += sides[:, rows] @ (_dense(X[rows]) - _of(mean, codes[rows]))
     return mean, residual / totals
+
+
+def _of(means, codes):
+    """The mean that belongs to each row, or the one of all."""
+    return means[codes] if len(means) > 1 else means
 
 
 def _dense(X):
