@@ -34,6 +34,14 @@ def test_one_map_for_every_gamma_and_fold(fits, eta):
             np.testing.assert_array_equal(row, scores[power, params["gamma"], params["C"]])
 
 
+def test_a_number_of_components_has_maps_of_its_own(fits):
+    search = FSVMCV(whitening=[0.5, 1.0], n_components=[None, 5], **SEARCH).fit(X, y)
+    assert len(fits) == 12
+    alone = FSVMCV(whitening=[0.5, 1.0], n_components=5, **SEARCH).fit(X, y)
+    own = [p["n_components"] == 5 for p in search.cv_results_["params"]]
+    np.testing.assert_array_equal(np.sort(search.scores_[own], axis=0), np.sort(alone.scores_, axis=0))
+
+
 def test_pivots_are_those_of_their_exponent(fits):
     """A kernel of small rank is exhausted by pivots, whose number depends on the exponent."""
     many, labels = make_twonorm(1200, 3, random_state=0)

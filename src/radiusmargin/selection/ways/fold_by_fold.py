@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...features import KernelMap, LeadingFeatures
-from ...features.space import FeatureSpace, Mapped, Raw
+from ...features import LeadingFeatures
+from ...features.space import FeatureSpace, Raw
 from ...models.family import Family
 from ...models.fsvm import FSVM
 
@@ -25,13 +25,8 @@ class Features:
     rows: Any
     unseen: Any
 
-    def by_default(self, choice) -> bool:
-        """Whether they are those of a kernel map, as many as its exponent asks for."""
-        is_map = isinstance(self.space, Mapped) and isinstance(self.space.transformer, KernelMap)
-        return is_map and not choice.is_transformer and choice.n_components is None
-
     def at(self, whitening) -> Features | None:
-        """As many as another exponent asks for, the leading ones; None if these are none of them."""
+        """Of a kernel map: as many as another exponent asks for, the leading ones; None if these are none of them."""
         fitted = self.space.transformer
         if whitening == fitted.whitening:
             return self
@@ -62,20 +57,22 @@ class FoldByFold:
 
     def _features(self, group, part, i, scores):
         """Features for a split: fitted to its training part, or those of a map that was, for a smaller exponent."""
+        if not group.features.has_kernel:  # their number does not depend on the exponent
+            return self._fitted(group, part, i, scores)
         if self.gamma != group.features.gamma:
             self.gamma, self.maps = group.features.gamma, {}
         known = self.maps[i].at(group.powers[0]) if i in self.maps else None
-        if known is not None:
-            return known
+        if known is None:
+            known = self.maps[i] = self._fitted(group, part, i, scores)
+        return known
+
+    def _fitted(self, group, part, i, scores):
+        train, test = self.data.splits[i]
         with scores.work("fit", i):
             space = group.features.explicit(group.powers[0])
             rows = space.fit(part.X, part.costs)
         with scores.work("score", i):
-            train, test = self.data.splits[i]
-            features = Features(space, rows, space.rows(self.data.rows(test, train)))
-        if features.by_default(group.features):
-            self.maps[i] = features
-        return features
+            return Features(space, rows, space.rows(self.data.rows(test, train)))
 
     def _fit_family(self, part, features, task):
         data, space = (part.codes, part.costs), features.space
