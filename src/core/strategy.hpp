@@ -61,12 +61,14 @@ inline bool mostly_zeros(double stored) { return stored <= kMostStored; }
 constexpr Index kMostCoefficients = 8192;
 inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
 // Passes over the rows that are worth it, where Newton's method or inner products can take over. A Newton step in dense rows
-// is taken to cost d/50 passes, one in sparse rows what its factor takes: neither was tuned.
+// is taken to cost d/50 passes, ten of them in sparse rows what their matrices and factors take: neither was tuned. Where
+// only products with rows are left, conjugate gradients take as long as these passes (text at C = 10, to 1e-6).
+constexpr double kMostVisits = 300;
 inline double most_passes(const Abilities& rows, Index n, Index d, double stored) {
-    if (only_visits(n, d)) return HUGE_VAL;
+    if (only_visits(n, d)) return kMostVisits;
     if (!rows.sparse) return std::max(8.0, double(d) / 25);
-    const double side = double(std::min(n, d));
-    return std::max(50.0, 0.25 * side * side * side / stored);
+    const double side = double(std::min(n, d)), per_row = stored / double(n);
+    return std::max(50.0, 0.75 * per_row + 0.25 * side * side * side / stored);
 }
 // Penalty of the intercept's moves against the mean square of a row. More binds all multipliers together (twice the work at
 // 1, ten times at 10); less lets it swing, and all the more where all multipliers together are few.
