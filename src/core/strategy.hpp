@@ -63,7 +63,7 @@ inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > 
 // Passes over the rows that are worth it, where Newton's method or inner products can take over. A Newton step in dense rows
 // is taken to cost d/50 passes, ten of them in sparse rows what their matrices and factors take: neither was tuned. Where
 // only products with rows are left, conjugate gradients take as long as these passes (text at C = 10, to 1e-6).
-constexpr double kMostVisits = 300;
+constexpr double kMostVisits = 200;
 inline double most_passes(const Abilities& rows, Index n, Index d, double stored) {
     if (only_visits(n, d)) return kMostVisits;
     if (!rows.sparse) return std::max(8.0, double(d) / 25);

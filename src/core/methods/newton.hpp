@@ -161,12 +161,13 @@ class Newton {
     }
     void offer(Solution& best) const { certify(problem_, theta_, ca_, best); }
 
-    // From theta, unless there is none or zero is better.
-    void start(const Vector& theta, double at_zero) {
+    // From theta, unless there is none or it is worse than what is known: zero, or theta itself, summed in another order.
+    void start(const Vector& theta, double known) {
         if (!theta.empty()) {
             theta_ = theta;
             problem_.margins(theta_, z_);
-            if (problem_.smooth_part(theta_, z_) + hinge_loss(n_, problem_.c, z_.data()) < at_zero) return;
+            const double objective = problem_.smooth_part(theta_, z_) + hinge_loss(n_, problem_.c, z_.data());
+            if (objective < known + 1e-9 * std::abs(known)) return;
         }
         theta_.assign(D_, 0.0), z_.assign(n_, 1.0);
     }
