@@ -17,8 +17,8 @@ bool visit_rows(const Problem<Rows>& problem, const Options& options, const Solu
         if (!strategy::visit(abilities<Rows>, d) || !problem.A.contiguous()) return false;
         double stored = 0;
         for (Index i = 0; i < n; ++i) stored += double(problem.A.stored(i));
-        const double passes = strategy::most_passes(abilities<Rows>, n, d, std::max(stored, 1.0));
-        CoordinateDescent<Rows>(problem, options).run(start, passes, best);
+        const strategy::Patience patience = strategy::patience(abilities<Rows>, n, d, std::max(stored, 1.0));
+        CoordinateDescent<Rows>(problem, options).run(start, patience, best);
         return true;
     }
     return false;
@@ -65,7 +65,7 @@ void iterate_newton(const Problem<Rows>& problem, const Options& options, Soluti
         Options rest = options;
         rest.max_iter = left();
         const Solution from = best;
-        CoordinateDescent<Rows>(problem, rest).run(from, HUGE_VAL, best);
+        CoordinateDescent<Rows>(problem, rest).run(from, {HUGE_VAL, 0}, best);
     }
 }
 

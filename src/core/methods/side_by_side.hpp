@@ -30,7 +30,7 @@ class SideBySide {
         gather_rows();
         gather_factors();
         for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
-        passes_ = strategy::most_passes(abilities<SparseRows>, n_, X.d, std::max(pass_ - double(n_), 1.0));
+        passes_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(pass_ - double(n_), 1.0)).most;
     }
 
     // The problems at C, each solved or as far as it got; from the solution at the C before.
