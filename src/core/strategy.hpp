@@ -60,13 +60,18 @@ inline bool mostly_zeros(double stored) { return stored <= kMostStored; }
 // Coefficients up to which Newton's matrix is formed where visits do not get there: it takes 512 MiB.
 constexpr Index kMostCoefficients = 8192;
 inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
-// Passes over the rows that are worth it, where Newton's method or inner products can take over. A Newton step in dense rows
-// is taken to cost d/50 passes, one in sparse rows what its factor takes: neither was tuned.
-inline double most_passes(const Abilities& rows, Index n, Index d, double stored) {
-    if (only_visits(n, d)) return HUGE_VAL;
-    if (!rows.sparse) return std::max(8.0, double(d) / 25);
-    const double side = double(std::min(n, d));
-    return std::max(50.0, 0.25 * side * side * side / stored);
+// Passes over the rows that are worth it, where another method can take over. A Newton step in dense rows is taken to cost d/50
+// passes, ten of them in sparse rows what their matrices and factors take: neither was tuned. Where only products with rows are
+// left, conjugate gradients take as long as so many passes from a gap of 1e-4, and three times as long from 1e-3 (text, C = 10).
+struct Patience {
+    double most;       // passes
+    double certain;    // passes after which an expectation of more than that is believed
+};
+inline Patience patience(const Abilities& rows, Index n, Index d, double stored) {
+    if (only_visits(n, d)) return {300, 100};
+    if (!rows.sparse) return {std::max(8.0, double(d) / 25), 0};
+    const double side = double(std::min(n, d)), per_row = stored / double(n);
+    return {std::max(50.0, 0.75 * per_row + 0.25 * side * side * side / stored), 0};
 }
 // Penalty of the intercept's moves against the mean square of a row. More binds all multipliers together (twice the work at
 // 1, ten times at 10); less lets it swing, and all the more where all multipliers together are few.

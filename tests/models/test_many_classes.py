@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.model_selection import StratifiedKFold
 
 from radiusmargin import FSVM, FSVMCV, SVM
 from radiusmargin.models import linear
@@ -41,11 +42,14 @@ def test_without_a_word_each_against_the_rest(model):
 def test_blocks_change_nothing(multi_class, monkeypatch):
     X, y = blobs(35, 4, 6)
     model = FSVM(multi_class=multi_class).fit(X, y)
-    decision, predicted, radius = model.decision_function(X), model.predict(X), model.radius_
+    decision, predicted, radius, components = (
+        model.decision_function(X), model.predict(X), model.radius_, model.components_,
+    )  # fmt: skip
     monkeypatch.setattr(linear, "BLOCK", 1500)
     monkeypatch.setattr(linear.split, "__defaults__", (1500,))
     again = FSVM(multi_class=multi_class).fit(X, y)
     np.testing.assert_allclose(again.radius_, radius, rtol=1e-12)
+    np.testing.assert_allclose(again.components_, components, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.decision_function(X), decision, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X), predicted)
     np.testing.assert_array_equal(predicted, decision.argmax(axis=1))
@@ -78,3 +82,17 @@ def test_memory_of_a_hundred_classes():
     tracemalloc.stop()
     assert model.coef_.shape == (4950, 60)
     assert peak < 25 * X.nbytes  # 5 of them are the separators; one set of dense labels would be 80
+
+
+def test_a_search_over_more_pairs_than_rows():
+    """Scores of held-out rows are those of single fits, and the metric is the mean of those of the separators."""
+    X, y = blobs(33, 4, 6)
+    search = FSVMCV(Cs=[0.05, 5.0], whitening=0.5, cv=2, multi_class="ovo", cv_tol=1e-9).fit(X, y)
+    folds = StratifiedKFold(2).split(X, y)
+    for i, (train, test) in enumerate(folds):
+        for k, C in enumerate([0.05, 5.0]):
+            model = FSVM(C, whitening=0.5, multi_class="ovo", tol=1e-9).fit(X[train], y[train])
+            assert search.scores_[k, i] == pytest.approx(model.score(X[test], y[test]), abs=1e-12)
+    W = search.coef_ / (X @ search.coef_.T).std(axis=0)[:, None]
+    assert len(W) > len(X)
+    np.testing.assert_allclose(search.components_.T @ search.components_, W.T @ W / len(W), rtol=1e-8)

@@ -683,3 +683,20 @@ def test_the_objective_is_that_of_what_is_returned(form, backend):
         exact = objective(X, y, C, result.coef, result.intercept)
         assert result.objective == pytest.approx(exact, rel=1e-7)
         assert result.converged == (result.gap <= 1e-6)
+
+
+@pytest.mark.parametrize("shape", [(30, 3), (12, 40)])
+def test_beyond_the_largest_multiplier_a_path_stays(shape):
+    """No multiplier at its bound: a larger C changes nothing, and costs nothing."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(shape[0]) % 2, 1.0, -1.0)
+    X = rng.normal(size=shape) + 4 * y[:, None]
+    Cs = [1e-4, 10.0, 100.0, 1e4]
+    path = hinge_svm_path(X, y, Cs, tol=1e-8)
+    assert path.converged.all()
+    assert path.n_iter[0] > 0
+    assert (path.n_iter[2:] == 0).all()
+    np.testing.assert_array_equal(path.coef[2], path.coef[1])
+    for k, C in enumerate(Cs):
+        assert path.objective[k] == pytest.approx(hinge_svm(X, y, C, tol=1e-9).objective, rel=2e-8)
+        assert path.objective[k] == pytest.approx(objective(X, y, C, path.coef[k], path.intercept[k]), rel=1e-12)

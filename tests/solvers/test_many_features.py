@@ -36,12 +36,14 @@ def oracle(X, y, C, B, weight, fit_intercept):
     return problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10)
 
 
-@pytest.mark.parametrize("form", ["sparse", "dense"])
+@pytest.mark.parametrize("form", ["sparse", "dense", "dense, no zeros"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("B", ["identity", "diagonal"])
 @pytest.mark.parametrize("C", [0.05, 2.0, 100.0])
 def test_matches_the_oracle(form, fit_intercept, B, C):
+    """Dense rows of zeros, mostly, are solved as sparse ones."""
     X, y = words()
+    X = sparse.csr_array(X.toarray() + 0.01) if form == "dense, no zeros" else X
     B = None if B == "identity" else np.random.default_rng(1).uniform(0.1, 3.0, X.shape[1])
     weight = np.random.default_rng(2).uniform(0.2, 2.0, len(y))
     data = X if form == "sparse" else X.toarray()
@@ -202,6 +204,23 @@ def test_more_of_both_than_any_matrix_is_formed_for():
     g = X.T @ (y * result.alpha)
     assert abs(y @ result.alpha) <= 1e-9 * result.alpha.sum()
     assert result.dual_objective == pytest.approx(result.alpha.sum() - 0.5 * g @ g, rel=1e-9)
+
+
+def test_conjugate_gradients_finish_what_visits_leave():
+    """Overlapping classes on few columns, and too many of these and of rows for a matrix: visits alone take far longer."""
+    rng = np.random.default_rng(0)
+    n, d = 4300, 9000
+    common, rare = (sparse.random_array((n, m), density=q / m, rng=rng) for m, q in ((300, 10), (d - 300, 1)))
+    X = sparse.hstack([common, rare], format="csr")
+    y = np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0.1, 1.0, -1.0)
+    result = hinge_svm(X, y, 10.0, tol=1e-8)
+    assert result.converged
+    assert abs(y @ result.alpha) <= 1e-9 * result.alpha.sum()
+    assert result.alpha.min() >= 0
+    assert result.alpha.max() <= 10.0
+    g = X.T @ (y * result.alpha)
+    assert result.dual_objective == pytest.approx(result.alpha.sum() - 0.5 * g @ g, rel=1e-10)
+    assert result.objective == pytest.approx(objective(X, y, 10.0, result.coef, result.intercept), rel=1e-10)
 
 
 def test_a_million_columns():

@@ -82,8 +82,8 @@ class CoordinateDescent {
         std::iota(order_.begin(), order_.end(), Index{0});
     }
 
-    // Runs until `best` holds a solution, or until it sees that it would take more than so many passes over the rows.
-    void run(const Solution& start, double passes, Solution& best) {
+    // Runs until `best` holds a solution, or until it sees that it would take more passes over the rows than are worth it.
+    void run(const Solution& start, const strategy::Patience& patience, Solution& best) {
         begin_at(start);
         while (true) {
             if (options_.poll) options_.poll();
@@ -93,9 +93,9 @@ class CoordinateDescent {
             if (violation <= slack_) slack_ *= descent::kTighter, free_all();
             const double gap = estimated_gap();
             expect(gap);
-            if (!at_rest && !worth_a_look(gap) && !too_slow(passes)) continue;
+            if (!at_rest && !worth_a_look(gap) && !too_slow(patience)) continue;
             looked_ = work_;
-            if (certified_gap() <= options_.tol || at_rest || too_slow(passes)) break;
+            if (certified_gap() <= options_.tol || at_rest || too_slow(patience)) break;
         }
         best.n_iter += std::min(options_.max_iter, static_cast<int>(std::ceil(work_ / pass_)));
         offer(best);
@@ -213,9 +213,9 @@ class CoordinateDescent {
         needed_ = rate > 0 ? std::log(std::max(gap / options_.tol, 1.0)) / rate : 0.0;
         gap_ = gap, marked_ = work_, ++marks_;
     }
-    bool too_slow(double passes) const {
-        if (work_ >= std::min<double>(passes, options_.max_iter) * pass_) return true;
-        return marks_ >= kSure && work_ + needed_ > passes * pass_;
+    bool too_slow(const strategy::Patience& patience) const {
+        if (work_ >= std::min<double>(patience.most, options_.max_iter) * pass_) return true;
+        return marks_ >= kSure && work_ >= patience.certain * pass_ && work_ + needed_ > patience.most * pass_;
     }
     double certified_gap() {
         restore_balance();

@@ -1,6 +1,7 @@
 // One problem without sifting: one multiplier after the other where features are many; Newton's method, in the rows where these
 // are few; the interior point where it stalls; principal axes where that stalls too.
 #pragma once
+#include "methods/conjugate_gradients.hpp"
 #include "methods/coordinate_descent.hpp"
 #include "methods/principal_axes.hpp"
 #include "methods/row_newton.hpp"
@@ -16,8 +17,8 @@ bool visit_rows(const Problem<Rows>& problem, const Options& options, const Solu
         if (!strategy::visit(abilities<Rows>, d) || !problem.A.contiguous()) return false;
         double stored = 0;
         for (Index i = 0; i < n; ++i) stored += double(problem.A.stored(i));
-        const double passes = strategy::most_passes(abilities<Rows>, n, d, std::max(stored, 1.0));
-        CoordinateDescent<Rows>(problem, options).run(start, passes, best);
+        const strategy::Patience patience = strategy::patience(abilities<Rows>, n, d, std::max(stored, 1.0));
+        CoordinateDescent<Rows>(problem, options).run(start, patience, best);
         return true;
     }
     return false;
@@ -50,6 +51,24 @@ void solve_by_newton(const Problem<Rows>& problem, const Options& options, const
         PrincipalAxes<Rows>(problem, options).run(left(), best);
 }
 
+// Newton's method without matrices from what visits have found, and visits again should it stall.
+template <class Rows>
+void iterate_newton(const Problem<Rows>& problem, const Options& options, Solution& best) {
+    if constexpr (CanVisit<Rows>) {
+        const Solution start = best;
+        Vector reference(problem.n());
+        for (Index i = 0; i < problem.n(); ++i) reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
+        const auto left = [&] { return options.max_iter - best.n_iter; };
+        Newton<Rows, IteratedSystem<Rows>>(problem, options)
+            .run(start.theta, std::move(reference), newton_constants::kWarmPenalty, std::min(left(), strategy::kNewtonSteps), best);
+        if (best.gap() <= options.tol || left() <= 0) return;
+        Options rest = options;
+        rest.max_iter = left();
+        const Solution from = best;
+        CoordinateDescent<Rows>(problem, rest).run(from, {HUGE_VAL, 0}, best);
+    }
+}
+
 // Solves from the start that `start` carries (empty: cold).
 template <class Rows>
 Solution solve_direct(const Problem<Rows>& problem, const Options& options, const Solution& start,
@@ -58,7 +77,7 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     certify_zero(problem, best);
     const bool visited = visit_rows(problem, options, start, best);
     if (visited && (best.gap() <= options.tol || best.n_iter >= options.max_iter)) return best;
-    if (visited && strategy::only_visits(problem.n(), problem.D())) return best;
+    if (visited && strategy::only_visits(problem.n(), problem.D())) return iterate_newton(problem, options, best), best;
     Solution from = visited ? best : start;
     if (visited && best.gap() > 2 * strategy::kNear) from.alpha.clear();  // followed closely they take more steps than none
     solve_by_newton(problem, options, from, visited ? 0.0 : penalty, best);

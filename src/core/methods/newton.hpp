@@ -82,20 +82,69 @@ void run_augmented_lagrangian(Method& method, const Options& options, int max_it
     method.offer(best);
 }
 
+// The rows of the band, and their weights in Newton's matrix.
+struct Band {
+    const Index* J;
+    Index m;
+    const double* weights;
+};
+
+// An empty band leaves the intercept without curvature; the line search corrects the long step.
+inline double intercept_curvature(Index n, const double* c) {
+    double total = 0;
+    for (Index i = 0; i < n; ++i) total += c[i];
+    return 1e-9 * total;
+}
+
+// Newton's matrix, formed and factored.
 template <class Rows>
-class Newton {
+class FormedSystem {
     static_assert(CanGram<Rows>);
 
   public:
-    Newton(const Problem<Rows>& problem, const Options& options)
-        : problem_(problem), options_(options), n_(problem.n()), d_(problem.d()), D_(problem.D()), a_(n_), ca_(n_),
-          dz_(n_), weights_(n_), gradient_(D_), step_(D_), Bw_(D_), Bstep_(D_), J_(n_ + 1) {
+    FormedSystem(const Problem<Rows>& problem, const Options& options)
+        : problem_(problem), options_(options), d_(problem.d()), D_(problem.D()),
+          curvature_(intercept_curvature(problem.n(), problem.c)) {
         if constexpr (kFewFeatures)
             width_ = problem.A.width(), H_.resize(problem.A.padded_size());
         else
             width_ = D_, H_.resize(D_ * D_);
-        for (Index i = 0; i < n_; ++i) total_weight_ += problem.c[i];
     }
+    bool solve(const Band& band, const Vector& gradient, Vector& step) {
+        if constexpr (kFewFeatures)
+            problem_.A.gram_rows(band.J, band.m, band.weights, H_.data());
+        else
+            problem_.A.gram(band.J, band.m, band.weights, H_.data());
+        if (options_.poll && problem_.n() >= kPollRows) options_.poll();
+        problem_.B.add_to(H_.data(), width_);
+        for (Index k = 0; k < D_; ++k) H_[k * width_ + k] *= 1.0 + 1e-12;
+        if (problem_.intercept()) H_[d_ * width_ + d_] += curvature_;
+        if constexpr (kFewFeatures) {
+            for (Index k = 0; k < D_; ++k) H_[k * width_ + D_] = -gradient[k];
+            return eliminate(H_.data(), width_, D_, step.data());
+        } else {
+            if (!blas::factorise(H_.data(), D_)) return false;
+            for (Index k = 0; k < D_; ++k) step[k] = -gradient[k];
+            cholesky_solve(H_.data(), D_, step.data());
+            return true;
+        }
+    }
+
+  private:
+    static constexpr bool kFewFeatures = CanPadGram<Rows>;
+    const Problem<Rows>& problem_;
+    const Options& options_;
+    Index d_, D_, width_;
+    double curvature_;
+    Vector H_;
+};
+
+template <class Rows, class System = FormedSystem<Rows>>
+class Newton {
+  public:
+    Newton(const Problem<Rows>& problem, const Options& options)
+        : problem_(problem), options_(options), system_(problem, options), n_(problem.n()), d_(problem.d()), D_(problem.D()),
+          a_(n_), ca_(n_), dz_(n_), weights_(n_), gradient_(D_), step_(D_), Bw_(D_), Bstep_(D_), J_(n_ + 1) {}
 
     // Runs from (theta, reference multipliers a0) and leaves the best certified pair in `best`, which holds that of zero.
     void run(const Vector& theta, Vector reference, double penalty, int max_iter, Solution& best) {
@@ -106,20 +155,19 @@ class Newton {
 
   private:
     friend void run_augmented_lagrangian<>(Newton&, const Options&, int, Solution&);
-    static constexpr bool kFewFeatures = CanPadGram<Rows>;
-
     void refresh() const {}
     void poll_within_step() const {  // where one takes a while
         if (options_.poll && n_ >= kPollRows) options_.poll();
     }
     void offer(Solution& best) const { certify(problem_, theta_, ca_, best); }
 
-    // From theta, unless there is none or zero is better.
-    void start(const Vector& theta, double at_zero) {
+    // From theta, unless there is none or it is worse than what is known: zero, or theta itself, summed in another order.
+    void start(const Vector& theta, double known) {
         if (!theta.empty()) {
             theta_ = theta;
             problem_.margins(theta_, z_);
-            if (problem_.smooth_part(theta_, z_) + hinge_loss(n_, problem_.c, z_.data()) < at_zero) return;
+            const double objective = problem_.smooth_part(theta_, z_) + hinge_loss(n_, problem_.c, z_.data());
+            if (objective < known + 1e-9 * std::abs(known)) return;
         }
         theta_.assign(D_, 0.0), z_.assign(n_, 1.0);
     }
@@ -155,24 +203,7 @@ class Newton {
     bool newton_direction() {
         const Index m = band(n_, a_.data(), J_.data());
         for (Index j = 0; j < m; ++j) weights_[j] = s_ * problem_.c[J_[j]];
-        if constexpr (kFewFeatures)
-            problem_.A.gram_rows(J_.data(), m, weights_.data(), H_.data());
-        else
-            problem_.A.gram(J_.data(), m, weights_.data(), H_.data());
-        poll_within_step();
-        problem_.B.add_to(H_.data(), width_);
-        for (Index k = 0; k < D_; ++k) H_[k * width_ + k] *= 1.0 + 1e-12;
-        // An empty band leaves the intercept without curvature; the line search corrects the long step.
-        if (problem_.intercept()) H_[d_ * width_ + d_] += 1e-9 * total_weight_;
-        if constexpr (kFewFeatures) {
-            for (Index k = 0; k < D_; ++k) H_[k * width_ + D_] = -gradient_[k];
-            return eliminate(H_.data(), width_, D_, step_.data());
-        } else {
-            if (!blas::factorise(H_.data(), D_)) return false;
-            for (Index k = 0; k < D_; ++k) step_[k] = -gradient_[k];
-            cholesky_solve(H_.data(), D_, step_.data());
-            return true;
-        }
+        return system_.solve({J_.data(), m, weights_.data()}, gradient_, step_);
     }
 
     double line_search() {
@@ -190,9 +221,10 @@ class Newton {
 
     const Problem<Rows>& problem_;
     const Options& options_;
-    Index n_, d_, D_, width_;
-    double s_ = 0, total_weight_ = 0;
-    Vector theta_, reference_, z_, a_, ca_, dz_, weights_, gradient_, step_, Bw_, Bstep_, H_;
+    System system_;
+    Index n_, d_, D_;
+    double s_ = 0;
+    Vector theta_, reference_, z_, a_, ca_, dz_, weights_, gradient_, step_, Bw_, Bstep_;
     std::vector<Index> J_;
 };
 

@@ -30,7 +30,7 @@ class SideBySide {
         gather_rows();
         gather_factors();
         for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
-        passes_ = strategy::most_passes(abilities<SparseRows>, n_, X.d, std::max(pass_ - double(n_), 1.0));
+        passes_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(pass_ - double(n_), 1.0)).most;
     }
 
     // The problems at C, each solved or as far as it got; from the solution at the C before.
@@ -132,7 +132,7 @@ class SideBySide {
         for (Index s = 0; s < active_; ++s) {
             const Index r = order_[s];
             if (s + 1 < active_) fetch_lanes(row(order_[s + 1]), W_.data());
-            if (s + 2 < active_) X_.fetch(places_[order_[s + 2]]);
+            if (s + 2 < active_) fetch(order_[s + 2]);
             scores_[r] = dot_lanes(row(r), W_.data());
             const double cost = 1.0 + double(row(r).size);
             work_ += cost, since_fresh_ += cost;
@@ -151,6 +151,10 @@ class SideBySide {
             state_.b[l] += state_.rho[l] * state_.sum[l];
         }
         return violation;
+    }
+    void fetch(Index r) const {  // says that row r comes soon
+        X_.fetch(places_[r]);
+        prefetch(&bound_[r]), prefetch(&alpha_[r]), prefetch(&squares_[r]), prefetch(&scores_[r]);
     }
     void free_all() {
         active_ = n_;
@@ -239,10 +243,11 @@ class SideBySide {
         since_fresh_ = 0;
     }
     void sum_squares() {
-        state_.square = Lanes{};
+        Lanes sum;
         for (Index k = 0; k < X_.d; ++k)
             for (Index l = 0; l < kLanes; ++l)
-                state_.square[l] += W_[k][l] * W_[k][l] / (inverse_.empty() ? 1.0 : inverse_[k][l]);
+                sum[l] += inverse_.empty() ? W_[k][l] * W_[k][l] : W_[k][l] * W_[k][l] / inverse_[k][l];
+        state_.square = sum;
     }
 
     Solution solution(Index l) const {

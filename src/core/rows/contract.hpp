@@ -15,6 +15,7 @@
 //               with_rows(J, poll, f)            f of the rows J, in their fastest form             (CanPick)
 //               dot_row(i, w)                    x_i'w, neither centred nor signed                  (CanVisit)
 //               add_row(i, t, s, w)              w += t s x_i for factors s of the features, or none
+//               add_squares(i, t, w)             w += t x_i^2
 //               square_row(i, s), stored(i)      sum s x_i^2; the numbers that row i takes
 //               fetch_row(i), mean()             says that row i comes next; where rows are centred
 //               contiguous()                     whether the above are quick
@@ -60,7 +61,7 @@ template <class A> using Copy = decltype(std::declval<const A&>().copy_row(Index
 template <class A> using Sparse = decltype(A::kSparse);
 template <class A> using Visit = decltype(
     std::declval<const A&>().add_row(Index{}, 1.0, std::declval<const A&>().mean(), (double*)nullptr),
-    std::declval<const A&>().fetch_row(Index{}), std::declval<const A&>().contiguous(),
+    std::declval<const A&>().add_squares(Index{}, 1.0, (double*)nullptr), std::declval<const A&>().fetch_row(Index{}), std::declval<const A&>().contiguous(),
     std::declval<const A&>().dot_row(Index{}, (const double*)nullptr) +
         std::declval<const A&>().square_row(Index{}, (const double*)nullptr) + std::declval<const A&>().stored(Index{}));
 struct Anything {

@@ -95,6 +95,10 @@ class DenseRows : public Features {
         else
             axpy(d_, t, x, w);
     }
+    void add_squares(Index i, double t, double* out) const {
+        const double* x = X_ + i * row_;
+        for (Index k = 0; k < d_; ++k) out[k] += t * x[k] * x[k];
+    }
     double square_row(Index i, const double* scale) const {
         const double* x = X_ + i * row_;
         double sum = 0;

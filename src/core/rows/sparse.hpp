@@ -46,26 +46,38 @@ struct SparseArray : FeatureSource {
 class SparseCopy {
   public:
     explicit SparseCopy(const DenseArray& X) : n_(X.n), d_(X.d), indptr_(X.n + 1, 0) {
+        const auto expected = static_cast<std::size_t>(1.1 * stored_share(X) * double(n_) * double(d_));
+        values_.reserve(expected), indices_.reserve(expected);
+        Vector values(d_ + 1);
+        std::vector<std::int32_t> indices(d_ + 1);
         for (Index i = 0; i < n_; ++i) {
             const double* row = X.X + i * X.row_stride;
-            for (Index k = 0; k < d_; ++k)
-                if (row[k] != 0.0) values_.push_back(row[k]), indices_.push_back(static_cast<std::int32_t>(k));
-            indptr_[i + 1] = static_cast<std::int64_t>(values_.size());
+            Index m = 0;
+            for (Index k = 0; k < d_; ++k) {  // without a branch, which would be wrong as often as not
+                values[m] = row[k], indices[m] = static_cast<std::int32_t>(k);
+                m += row[k] != 0.0;
+            }
+            values_.insert(values_.end(), values.begin(), values.begin() + m);
+            indices_.insert(indices_.end(), indices.begin(), indices.begin() + m);
+            indptr_[i + 1] = indptr_[i] + m;
         }
     }
     SparseArray array() const { return {values_.data(), indices_.data(), indptr_.data(), n_, d_}; }
 
-    // Whether most numbers are zero, by some of the rows.
     static bool pays(const DenseArray& X) {
-        if (!strategy::visit_sparse(X.d) || X.column_stride != 1) return false;
+        return strategy::visit_sparse(X.d) && X.column_stride == 1 && strategy::mostly_zeros(stored_share(X));
+    }
+
+  private:
+    // The share of numbers that are not zero, by some of the rows.
+    static double stored_share(const DenseArray& X) {
         const Index step = std::max<Index>(1, X.n / strategy::kDensitySample);
         double seen = 0, stored = 0;
         for (Index i = 0; i < X.n; i += step, seen += double(X.d))
             for (Index k = 0; k < X.d; ++k) stored += X.X[i * X.row_stride + k] != 0.0;
-        return strategy::mostly_zeros(stored / std::max(seen, 1.0));
+        return stored / std::max(seen, 1.0);
     }
 
-  private:
     Index n_, d_;
     Vector values_;
     std::vector<std::int32_t> indices_;
@@ -154,6 +166,10 @@ class SparseRows : public Features {
         if (!scale) return X_.add(places_[i], t, w);
         for (auto p = X_.indptr[places_[i]]; p < X_.indptr[places_[i] + 1]; ++p)
             w[X_.indices[p]] += t * X_.values[p] * scale[X_.indices[p]];
+    }
+    void add_squares(Index i, double t, double* out) const {
+        const SparseRow row = X_.row(places_[i]);
+        for (Index p = 0; p < row.size; ++p) out[row.indices[p]] += t * row.values[p] * row.values[p];
     }
     double square_row(Index i, const double* scale) const {
         double sum = 0;

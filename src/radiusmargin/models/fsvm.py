@@ -26,7 +26,7 @@ from .base import MarginClassifier, check_common
 from .expansion import expansion_root, learn_expansion
 from .family import Family, hinge_losses
 from .linear import split
-from .metric import MetricTransformerMixin, metric_root
+from .metric import MetricTransformerMixin, metric_root, metric_root_of_blocks
 
 SOLVERS = {
     "exact": solve_exact,
@@ -253,13 +253,24 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _keep_metric(self, scatter, ranges):
         """The metrics of the separators, from the scatter and the ranges of their scores."""
         # w'M^+w for every labelling, whose M has rank one: the enclosing ball is then half the range of the scores.
-        white = scatter.whitened(self.coef_, self.whitening) / np.sqrt(scatter.total)
-        unit = self._measure(ranges, np.linalg.norm(white, axis=1))
-        # The root is unique in standardised units, so that it does not depend on the user's.
-        rows = self.coef_ * scatter.scale
-        rows *= unit
-        white *= unit
-        self.components_ = metric_root(rows, white if len(unit) > 1 else None) * scatter.inverse_scale
+        K, d = self.coef_.shape
+        blocks = split(K, d) if d < K else [slice(None)]
+        if len(blocks) == 1:
+            white = self._white(scatter)
+            unit = self._measure(ranges, np.linalg.norm(white, axis=1))
+            # The root is unique in standardised units, so that it does not depend on the user's.
+            root = metric_root(self.coef_ * scatter.scale * unit, white * unit if K > 1 else None)
+        else:  # of many separators some at a time
+            lengths = [np.linalg.norm(self._white(scatter, block), axis=1) for block in blocks]
+            unit = self._measure(ranges, np.concatenate(lengths))
+            root = metric_root_of_blocks(
+                (self.coef_[block] * scatter.scale * unit[block], self._white(scatter, block) * unit[block])
+                for block in blocks
+            )
+        self.components_ = root * scatter.inverse_scale
+
+    def _white(self, scatter, block=slice(None)):
+        return scatter.whitened(self.coef_[block], self.whitening) / np.sqrt(scatter.total)
 
     def _measure(self, ranges, lengths):
         """Radius and margins, from the ranges of scores and the lengths of w.

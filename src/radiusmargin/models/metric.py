@@ -37,24 +37,31 @@ class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return tags
 
 
-def _in_directions(white, A):
-    """``U'A`` for the left singular vectors U of `white` that are not rounding; of many rows these are not formed."""
-    if len(white) <= white.shape[1]:
-        left, sizes, _ = np.linalg.svd(white, full_matrices=False)
-        return left[:, sizes**2 > RANK * sizes[0] ** 2].T @ A
-    squares, axes = np.linalg.eigh(white.T @ white)
-    kept = squares > RANK * squares[-1]
-    return (axes[:, kept] / np.sqrt(squares[kept])).T @ (white.T @ A)
-
-
 def metric_root(A, white=None):
     """The unique L with ``L'L = A'A``: symmetric where it has full rank, else scaled eigenvectors of ``A'A``.
 
     Directions that A has for rounding only are told from `white`, the same rows in coordinates in which the data have no
     thin direction; without it all of them are there. The sign of a vector is that which makes its largest entry positive.
     """
-    if white is not None:
-        A = _in_directions(white, A)
+    if white is None:
+        return _root(A)
+    if len(white) > white.shape[1]:
+        return metric_root_of_blocks([(A, white)])
+    left, sizes, _ = np.linalg.svd(white, full_matrices=False)
+    return _root(left[:, sizes**2 > RANK * sizes[0] ** 2].T @ A)
+
+
+def metric_root_of_blocks(blocks):
+    """The same for many rows, of which there are blocks (A, white): left singular vectors are not formed."""
+    squares = products = 0.0
+    for A, white in blocks:
+        squares, products = squares + white.T @ white, products + white.T @ A
+    values, axes = np.linalg.eigh(squares)
+    kept = values > RANK * values[-1]
+    return _root((axes[:, kept] / np.sqrt(values[kept])).T @ products)
+
+
+def _root(A):
     if not A.any():
         return np.zeros((1, A.shape[1]))
     if len(A) == 1 < A.shape[1]:
