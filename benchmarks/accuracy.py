@@ -5,6 +5,7 @@ rows) is predicted. Sets, halves and the statistic were fixed before the first r
 there for choosing AutoSVM's defaults (benchmarks/auto_choices.py); the table of the others is the one that counts.
 
     RADIUSMARGIN_DATA=... python benchmarks/accuracy.py run [--rows 400] [--halves 3] [--methods ...] --store cells.jsonl
+    RADIUSMARGIN_DATA=... python benchmarks/accuracy.py memory --store cells.jsonl
     python benchmarks/accuracy.py table --store cells.jsonl
 
 A cell that is in the store is not run again. XGBoost and CatBoost are left out where they are not installed.
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import time
 import warnings
 import zlib
@@ -22,7 +25,6 @@ from pathlib import Path
 
 import common
 import numpy as np
-from scipy.stats import rankdata, wilcoxon
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import log_loss
@@ -42,6 +44,7 @@ TWICE = {
 }  # fmt: skip
 SMALLEST_CLASS, MOST_CLASSES, MOST_TESTED = 10, 30, 4000
 OURS = "AutoSVM"
+MEMORY_SET = "uci_zscored/adult"
 
 
 def boosting_grid():
@@ -159,6 +162,38 @@ def run(args):
                 print(*key, {k: round(v, 4) for k, v in cell.items()}, flush=True)
 
 
+def memory(args):
+    """Megabytes by which fitting raises the peak of a fresh process, on the sets of the largest size."""
+    with Path(args.store).open("a") as file:
+        for rows in (400, 4000):
+            for method in args.methods:
+                command = [
+                    sys.executable,
+                    __file__,
+                    "alone",
+                    "--store",
+                    args.store,
+                    "--rows",
+                    str(rows),
+                    "--methods",
+                    method,
+                ]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode == 0:
+                    file.write(json.dumps({"key": ["memory", method, rows], "raised": float(done.stdout)}) + "\n")
+
+
+def alone(args):
+    """In a process of its own, what `memory` asks for of one method."""
+    X, y, *_ = half(MEMORY_SET, *next(data[1:] for data in tasks() if data[0] == MEMORY_SET), 0, args.rows)
+    make = METHODS[args.methods[0]]
+    warnings.simplefilter("ignore")
+    make().fit(X[:60], y[:60])  # what is loaded with the first fit
+    before = common.peak()
+    make().fit(X, y)
+    print(common.peak() - before)
+
+
 def read(store):
     return [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
 
@@ -190,18 +225,12 @@ def means(cells, rows):
 
 def ranking(methods, table):
     """Accuracy, rank, wins/ties/losses of ours and Wilcoxon's p, seconds, log-loss and Brier score of every method."""
-    accuracy, seconds = table[..., 0], table[..., 1]
-    ranks = np.array([rankdata(-np.round(row, 10)) for row in accuracy]).mean(axis=0)
-    ours, out = methods.index(OURS), []
+    accuracy, seconds = list(table[..., 0].T), table[..., 1]
+    ranks, ours, out = common.mean_ranks(table[..., 0]), accuracy[methods.index(OURS)], []
     for k, name in enumerate(methods):
-        difference = np.round(accuracy[:, ours] - accuracy[:, k], 10)
-        record, p = "", ""
-        if k != ours:
-            record = f"{(difference > 0).sum()}/{(difference == 0).sum()}/{(difference < 0).sum()}"
-            p = f"{wilcoxon(difference).pvalue:.2g}" if difference.any() else "1"
         loss, brier = table[:, k, 2].mean(), table[:, k, 3].mean()
         out.append([
-            name, f"{100 * accuracy[:, k].mean():.2f}", f"{ranks[k]:.2f}", record, p,
+            name, f"{100 * accuracy[k].mean():.2f}", f"{ranks[k]:.2f}", *common.record(ours, accuracy[k]),
             f"{np.median(seconds[:, k]):.2f} / {seconds[:, k].mean():.2f}", _number(loss), _number(brier),
         ])  # fmt: skip
     header = [
@@ -217,6 +246,8 @@ def _number(value):
 
 def tables(args):
     cells = read(Path(args.store))
+    measured = {tuple(c["key"][1:]): c["raised"] for c in cells if c["key"][0] == "memory"}
+    cells = [c for c in cells if c["key"][0] != "memory"]
     sizes = sorted({cell["key"][2] for cell in cells})
     halves = 1 + max(cell["key"][3] for cell in cells)
     text = (
@@ -232,19 +263,23 @@ def tables(args):
         other = np.array([order.index(n) % 2 == 1 for n in names])
         text += f"\n\n### At most {rows} training rows: {len(names)} sets\n\n" + ranking(methods, table)
         text += f"\n\nThe {other.sum()} sets on which nothing was chosen:\n\n" + ranking(methods, table[other])
+    if measured:
+        rows = [[m, *(f"{measured[m, n]:.0f} MB" for n in (400, 4000))] for m in METHODS if (m, 400) in measured]
+        text += f"\n\n### Memory\n\nMegabytes by which fitting raises the peak of a fresh process, {MEMORY_SET}, one half:\n\n"
+        text += common.table(["method", "400 rows", "4,000 rows"], rows)
     common.write_section("first-model", text)
     print(text)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=("run", "table"))
+    parser.add_argument("action", choices=("run", "memory", "alone", "table"))
     parser.add_argument("--store", required=True)
     parser.add_argument("--rows", type=int, default=400)
     parser.add_argument("--halves", type=int, default=3)
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     args = parser.parse_args()
-    run(args) if args.action == "run" else tables(args)
+    {"run": run, "memory": memory, "alone": alone, "table": tables}[args.action](args)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from pathlib import Path
 import accuracy
 import common
 import numpy as np
-from scipy.stats import rankdata, wilcoxon
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import QuantileTransformer
 
@@ -219,13 +218,11 @@ def table(args):
     for path in sorted(Path(args.store).glob(f"*-{args.rows}-*.pkl")):
         by_set[path.name.rsplit("-", 2)[0]].append(accuracies(path))
     accuracy_of = np.array([np.mean(halves, axis=0) for halves in by_set.values()])
-    ranks = np.array([rankdata(-np.round(row, 10)) for row in accuracy_of]).mean(axis=0)
-    rows = []
-    for k, name in enumerate(RULES):
-        difference = np.round(accuracy_of[:, k] - accuracy_of[:, 0], 10)
-        record = f"{(difference > 0).sum()}/{(difference == 0).sum()}/{(difference < 0).sum()}" if k else ""
-        p = f"{wilcoxon(difference).pvalue:.2g}" if difference.any() else ""
-        rows.append([name, f"{100 * accuracy_of[:, k].mean():.2f}", f"{ranks[k]:.2f}", record, p])
+    ranks, columns = common.mean_ranks(accuracy_of), list(accuracy_of.T)
+    rows = [
+        [name, f"{100 * own.mean():.2f}", f"{rank:.2f}", *common.record(own, columns[0])]
+        for name, own, rank in zip(RULES, columns, ranks, strict=True)
+    ]
     halves = sum(map(len, by_set.values()))
     text = (
         f"## What AutoSVM's defaults were chosen by\n\n`python benchmarks/auto_choices.py run --rows {args.rows}`, then `table`: "

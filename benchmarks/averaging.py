@@ -17,7 +17,6 @@ import zlib
 import common
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.stats import rankdata, wilcoxon
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -151,17 +150,11 @@ def summarise(results, reference):
     names = list(next(iter(results.values()))[0])
     accuracy = np.array([[np.mean([r[m][0] for r in runs]) for m in names] for runs in results.values()])
     seconds = np.array([[np.mean([r[m][1] for r in runs]) for m in names] for runs in results.values()])
-    ranks = np.array([rankdata(-row) for row in accuracy]).mean(axis=0)
-    base = names.index(reference)
-    rows = []
+    ranks, columns, base, rows = common.mean_ranks(accuracy), list(accuracy.T), names.index(reference), []
     for k, name in enumerate(names):
-        difference = np.round(accuracy[:, k] - accuracy[:, base], 10)
-        record, p = "", ""
-        if k != base:
-            record = f"{(difference > 0).sum()}/{(difference == 0).sum()}/{(difference < 0).sum()}"
-            p = f"{wilcoxon(difference).pvalue:.3f}" if difference.any() else "1"
+        compared = common.record(columns[k], columns[base])
         ratio = np.median(seconds[:, base] / seconds[:, k])
-        rows.append([name, f"{100 * accuracy[:, k].mean():.2f}", f"{ranks[k]:.2f}", record, p, f"{ratio:.1f}x"])
+        rows.append([name, f"{100 * columns[k].mean():.2f}", f"{ranks[k]:.2f}", *compared, f"{ratio:.1f}x"])
     header = [
         "method",
         "mean accuracy",

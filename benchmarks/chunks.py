@@ -4,7 +4,9 @@ Chunks of 500,000 rows (20 correlated features, two classes that overlap) are dr
 the time of drawing them in it, which is given by itself. Workers are processes of a `LocalCluster`, one thread each. Every line
 is a process of its own, spawned; memory is the peak (VmHWM) of the driver and of the largest worker.
 
-    python benchmarks/chunks.py [--rows 1e6,1e7,1e8] [--quick]
+    python benchmarks/chunks.py [--rows 1e6,1e7,1e8] [--quick] [--store FILE]
+
+A line that the store holds already is not run again; `--line NAME ARGUMENTS` runs a single one and prints it.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 
 D, CHUNK, C = 20, 500_000, 0.01
 QUICK = "--quick" in sys.argv
+STORE = Path(sys.argv[sys.argv.index("--store") + 1]) if "--store" in sys.argv else None
 
 
 def drawn(seed, rows=CHUNK, d=D):
@@ -52,11 +55,6 @@ def collection(rows):
     return both_of_them[:, :D], both_of_them[:, D]
 
 
-def peak():
-    """Megabytes."""
-    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-
-
 def processor_seconds():
     return time.process_time()
 
@@ -65,13 +63,15 @@ def processor_seconds():
 
 
 def on_cluster(rows, workers, model):
+    import cloudpickle
     from distributed import Client, LocalCluster
 
+    cloudpickle.register_pickle_by_value(common)  # workers cannot import it
     X, y = collection(rows)
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, Client(cluster) as client:
         fitted(model).fit(*collection(2 * workers * 1000))  # imports
-        idle = max(client.run(peak).values())
+        idle = max(client.run(common.peak).values())
         before, start, own = client.run(processor_seconds), time.perf_counter(), time.process_time()
         estimator = fitted(model).fit(X, y)
         wall, driver = time.perf_counter() - start, time.process_time() - own
@@ -79,10 +79,10 @@ def on_cluster(rows, workers, model):
         start = time.perf_counter()
         X.sum().compute()
         drawing = time.perf_counter() - start
-        worker = max(client.run(peak).values())
+        worker = max(client.run(common.peak).values())
     return {
         "passes": estimator.n_passes_, "gap": estimator.dual_gap_, "seconds": wall, "drawing": drawing,
-        "driver_cpu": driver, "worker_cpu": [after[key] - before[key] for key in before], "driver": peak(),
+        "driver_cpu": driver, "worker_cpu": [after[key] - before[key] for key in before], "driver": common.peak(),
         "worker": worker, "idle": idle, "near": max(entry["near"] for entry in estimator.history_),
         "objective": estimator.objective_,
     }  # fmt: skip
@@ -104,7 +104,7 @@ def in_one_process(rows, model, threads=1):
     estimator = fitted(model).set_params(n_jobs=threads).fit(read)
     return {
         "passes": estimator.n_passes_, "gap": estimator.dual_gap_, "seconds": time.perf_counter() - start,
-        "cpu": time.process_time() - cpu, "driver": peak(), "objective": estimator.objective_,
+        "cpu": time.process_time() - cpu, "driver": common.peak(), "objective": estimator.objective_,
     }  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def sgd(rows, epochs):
             model.partial_fit(*drawn(i, min(CHUNK, rows - i * CHUNK)), classes=[-1.0, 1.0])
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     value = objective(model.coef_[0], model.intercept_[0], rows)
-    return {"passes": epochs, "seconds": wall, "cpu": cpu, "driver": peak(), "objective": value}
+    return {"passes": epochs, "seconds": wall, "cpu": cpu, "driver": common.peak(), "objective": value}
 
 
 def linear_svc(rows):
@@ -139,7 +139,7 @@ def linear_svc(rows):
         model = LinearSVC(C=C, loss="hinge", intercept_scaling=10.0).fit(X, y)
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     value = objective(model.coef_[0], model.intercept_[0], rows)
-    return {"seconds": wall, "cpu": cpu, "driver": peak(), "objective": value}
+    return {"seconds": wall, "cpu": cpu, "driver": common.peak(), "objective": value}
 
 
 def dask_ml(rows):
@@ -150,7 +150,7 @@ def dask_ml(rows):
     start, cpu = time.perf_counter(), time.process_time()
     model = LogisticRegression(C=C, solver="lbfgs", solver_kwargs={"normalize": False}).fit(X, y > 0)
     return {
-        "seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "driver": peak(),
+        "seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "driver": common.peak(),
         "accuracy": float(np.mean((drawn(10**6)[0] @ model.coef_ + model.intercept_ > 0) == (drawn(10**6)[1] > 0))),
     }  # fmt: skip
 
@@ -169,7 +169,7 @@ def ours_on_real(name, copies):
     estimator = FSVM(C=C).fit(read)
     return {
         "rows": copies * len(X), "features": X.shape[1], "passes": estimator.n_passes_, "gap": estimator.dual_gap_,
-        "seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "driver": peak(),
+        "seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu, "driver": common.peak(),
     }  # fmt: skip
 
 
@@ -199,7 +199,11 @@ LINES = {f.__name__: f for f in (on_cluster, in_one_process, sgd, linear_svc, da
 
 
 def spawned(line, *arguments):
-    """What a line returns, from a new interpreter; None where it fails."""
+    """What a line returns, from the store or from a new interpreter; None where it fails."""
+    key = [line, list(arguments)]
+    for known, found in stored():
+        if known == key:
+            return found
     command = [sys.executable, __file__, "--line", line, json.dumps(arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -207,7 +211,14 @@ def spawned(line, *arguments):
         return None
     found = json.loads(done.stdout.splitlines()[-1])
     print(line, arguments, json.dumps(found), flush=True)
+    if STORE:
+        with STORE.open("a") as file:
+            print(json.dumps([key, found]), file=file)
     return found
+
+
+def stored():
+    return [json.loads(text) for text in STORE.read_text().splitlines()] if STORE and STORE.exists() else []
 
 
 # -- the section ---------------------------------------------------------------------------------------------------------
@@ -244,8 +255,9 @@ def main(sizes):
 
 
 def fits(n):
-    for model in ("SVM", "FSVM"):
-        for workers in (1, 2):
+    large = n > 10_000_000
+    for model in ("SVM",) if large else ("SVM", "FSVM"):
+        for workers in (2,) if large else (1, 2):
             found = spawned("on_cluster", n, workers, model)
             if found:
                 drawing = f"{found['passes'] * found['drawing']:.3g}"

@@ -16,6 +16,7 @@ from importlib.metadata import version  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
+from scipy.stats import rankdata, wilcoxon  # noqa: E402
 
 from radiusmargin import datasets  # noqa: E402
 
@@ -59,6 +60,25 @@ def real_sets(names):
         X = (X - X.mean(axis=0))[:, spread > 0] / spread[spread > 0]
         classes, counts = np.unique(task.y, return_counts=True)
         yield name, np.ascontiguousarray(X), np.where(task.y == classes[np.argmax(counts)], 1.0, -1.0)
+
+
+def mean_ranks(accuracy):
+    """Of every method (a column), over the sets (rows); equals share their rank."""
+    return np.array([rankdata(-np.round(row, 10)) for row in accuracy]).mean(axis=0)
+
+
+def record(one, other):
+    """("wins/ties/losses", Wilcoxon's two-sided p) of accuracies on the same sets; empty against itself."""
+    if one is other:
+        return "", ""
+    difference = np.round(one - other, 10)
+    p = wilcoxon(difference).pvalue if difference.any() else 1.0
+    return "/".join(str((np.sign(difference) == sign).sum()) for sign in (1, 0, -1)), f"{p:.2g}"
+
+
+def peak():
+    """Megabytes of this process, at most so far (of a fresh one: a child inherits its parent's)."""
+    return int(re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text()).group(1)) / 1024
 
 
 def human(value):

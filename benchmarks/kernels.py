@@ -11,11 +11,9 @@ C = 10 with cache_size=500.
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import common
 import numpy as np
@@ -141,11 +139,6 @@ def many_rows():
     return X, y
 
 
-def peak():
-    """Megabytes of this process, at most so far."""
-    return int(re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text()).group(1)) / 1024
-
-
 def fit_alone(name, which):
     """In a fresh process: megabytes by which fitting raises the peak, all megabytes, CPU seconds."""
     if name == "many rows":
@@ -154,13 +147,13 @@ def fit_alone(name, which):
         _, X, y, *_ = next(problem for problem in problems([name]))
     k = KernelFunction("rbf", gamma=1.0 / (X.shape[1] * X.var()))
     kernel_svm(X[:100], y[:100], 1.0, kernel=k), SVC().fit(X[:100], y[:100])  # what is loaded with the first fit
-    before, start = peak(), time.process_time()
+    before, start = common.peak(), time.process_time()
     if which == "SVC":
         SVC(C=10.0, gamma=k.gamma, cache_size=500).fit(X, y)
     else:
         found = kernel_svm(X, y, 10.0, kernel=k)
         print(f"gap {found.gap:.1e}, {len(found.support)} support vectors")
-    print(peak() - before, peak(), time.process_time() - start)
+    print(common.peak() - before, common.peak(), time.process_time() - start)
 
 
 def memory():

@@ -91,6 +91,14 @@ def test_files_that_a_page_names_exist(page):
     assert not missing
 
 
+def test_tests_name_the_identities_of_the_mathematics_page():
+    listed = set(re.findall(r"^\| ([A-Z]+\d+) \|", (ROOT / "docs/mathematics.md").read_text("utf-8"), re.MULTILINE))
+    numbers = re.compile(r"\b[Ii]dentit(?:y|ies) ((?:[A-Z]+\d+(?:, | and )?)+)")
+    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    named = {number for text in texts for found in numbers.findall(text) for number in re.findall(r"[A-Z]+\d+", found)}
+    assert named == {number for number in listed if not number.startswith("E")}  # of errata not all can be tested
+
+
 def test_blocks_and_calls_are_found(tmp_path):
     """The reader of pages finds what it is to find."""
     page = tmp_path / "page.md"

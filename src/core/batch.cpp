@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -23,13 +24,57 @@ std::vector<Part> parts_of(const Batch& batch) {
     return parts;
 }
 
+using Group = std::vector<Index>;  // problems that are solved together
+
+bool has_duplicates(const Subset& subset, Index n) {
+    std::vector<bool> seen(n);
+    for (Index j = 0; j < subset.size; ++j) {
+        if (seen[subset.rows[j]]) return true;
+        seen[subset.rows[j]] = true;
+    }
+    return false;
+}
+
+// Problems with the same labels on several training parts of a sparse matrix together, all others alone.
+std::vector<Group> groups_of(const Batch& batch, const Options& options, const Start& start) {
+    std::vector<Group> groups;
+    const auto alone = [&] {
+        for (Index p = 0; p < batch.size; ++p) groups.push_back({p});
+        return groups;
+    };
+    const Quadratics& B = batch.regularizers;
+    if (!std::holds_alternative<SparseArray>(batch.source) || batch.subsets.size() < 2) return alone();
+    if (!strategy::visit_sparse(batch.d()) || B.dense || B.linear || start.theta || start.alpha) return alone();
+    if (options.method == Method::interior_point) return alone();
+    for (const Subset& subset : batch.subsets)
+        if (has_duplicates(subset, batch.n())) return alone();
+    std::map<std::int64_t, Group> by_label;
+    for (Index p = 0; p < batch.size; ++p) by_label[batch.cells[3 * p + 1]].push_back(p);
+    for (const auto& [label, own] : by_label) {
+        const Index size = static_cast<Index>(own.size()), count = (size + kLanes - 1) / kLanes;
+        for (Index g = 0; g < count; ++g)  // of about equal size
+            groups.emplace_back(own.begin() + g * size / count, own.begin() + (g + 1) * size / count);
+    }
+    return groups;
+}
+
+// A dense array of zeros, mostly, where its rows are visited one after the other.
+bool better_sparse(const Batch& batch, const Options& options) {
+    const auto* dense = std::get_if<DenseArray>(&batch.source);
+    if (!dense || batch.regularizers.dense || batch.regularizers.linear) return false;
+    return options.method != Method::interior_point && SparseCopy::pays(*dense);
+}
+
 // What one thread works with: its regulariser is kept as long as problems have the same one, since it may be factored.
 class Worker {
   public:
     Worker(const Batch& batch, const std::vector<Part>& parts, const Options& options, const Start& start, const Outputs& out)
         : batch_(batch), parts_(parts), options_(options), start_(start), out_(out) {}
 
-    void solve(Index p) {
+    void solve(const Group& group) { group.size() == 1 ? solve_alone(group[0]) : solve_together(group); }
+
+  private:
+    void solve_alone(Index p) {
         const std::int64_t* cell = batch_.cells + 3 * p;
         const Index n = batch_.n(), d = batch_.d(), r = cell[2];
         prepare(r);
@@ -50,8 +95,25 @@ class Worker {
             },
             batch_.source);
     }
-
-  private:
+    void solve_together(const Group& group) {
+        const SparseArray& source = std::get<SparseArray>(batch_.source);
+        std::vector<Chosen> chosen(group.size());
+        std::vector<Regularizer> regularizers;
+        std::vector<PathProblem<SparseArray>> problems;
+        std::vector<Sink> sinks;
+        regularizers.reserve(group.size());
+        for (std::size_t l = 0; l < group.size(); ++l) {
+            const std::int64_t* cell = batch_.cells + 3 * group[l];
+            parts_[cell[0]].choose(cell[1], chosen[l].J, chosen[l].y);
+            chosen[l].intercept = batch_.intercept, chosen[l].mean.assign(batch_.d(), 0.0);
+            const double* matrices = batch_.regularizers.matrices;
+            regularizers.emplace_back(matrices ? matrices + cell[2] * batch_.d() : nullptr, batch_.d(), false);
+            problems.push_back({source, chosen[l], regularizers[l], nullptr, pick(batch_.weights, chosen[l].J), batch_.Cs,
+                                batch_.n_Cs});
+            sinks.push_back(sink(group[l]));
+        }
+        run_side_by_side(problems, options_, sinks);
+    }
     void prepare(Index r) {
         if (r == current_) return;
         const Quadratics& form = batch_.regularizers;
@@ -87,11 +149,19 @@ class Worker {
 }  // namespace
 
 void solve_batch(const Batch& batch, const Options& options, int n_threads, const Start& start, const Outputs& out) {
+    if (better_sparse(batch, options)) {
+        const SparseCopy copy(std::get<DenseArray>(batch.source));
+        Batch same = batch;
+        same.source = copy.array();
+        return solve_batch(same, options, n_threads, start, out);
+    }
     std::atomic<Index> next{0};
     std::atomic<bool> stop{false};
     std::exception_ptr failure;
     std::mutex guard;
     const std::vector<Part> parts = parts_of(batch);
+    const std::vector<Group> groups = groups_of(batch, options, start);
+    const Index n_groups = static_cast<Index>(groups.size());
     auto work = [&](bool caller) {
         Options mine = options;
         mine.poll = [&, caller] {
@@ -100,7 +170,7 @@ void solve_batch(const Batch& batch, const Options& options, int n_threads, cons
         };
         try {
             Worker worker(batch, parts, mine, start, out);
-            for (Index p; (p = next++) < batch.size;) worker.solve(p);
+            for (Index g; (g = next++) < n_groups;) worker.solve(groups[g]);
         } catch (...) {
             stop = true;
             const std::lock_guard<std::mutex> lock(guard);
@@ -109,7 +179,7 @@ void solve_batch(const Batch& batch, const Options& options, int n_threads, cons
     };
     std::vector<std::thread> threads;
     try {
-        for (Index t = 1; t < std::min<Index>(n_threads, batch.size); ++t) threads.emplace_back(work, false);
+        for (Index t = 1; t < std::min(static_cast<Index>(n_threads), n_groups); ++t) threads.emplace_back(work, false);
     } catch (const std::system_error&) {
         // fewer threads than asked for do the same work
     }

@@ -56,7 +56,7 @@ Source source_of(nb::handle rows, Arrays& arrays) {
         return SparseArray(arrays.get(X, "data").data(), arrays.get<Integers32>(X, "indices").data(),
                            arrays.get<Integers>(X, "indptr").data(), n, d);
     const auto dense = arrays.get<Strided>(rows, "X");
-    return DenseArray(dense.data(), dense.stride(0), dense.stride(1), n, d, arrays.maybe(rows, "products"));
+    return DenseArray(dense.data(), dense.stride(0), dense.stride(1), n, d);
 }
 
 Quadratics quadratics_of(nb::handle form, Arrays& arrays) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <limits>
 
+#include "methods/side_by_side.hpp"
 #include "methods/sifting.hpp"
 #include "rows/source.hpp"
 
@@ -37,25 +38,41 @@ class Path {
     }
 
     void run(Solution start, const Sink& sink) {
-        const Index d = given_.source.d, n = given_.source.n;
         for (Index k = 0; k < given_.n_Cs; ++k) {
-            for (std::size_t i = 0; i < c_.size(); ++i) c_[i] = given_.Cs[k] * given_.weights[i];
-            Problem<Rows> problem{rows_, given_.B, c_.data(), given_.chosen.y.data()};
-            if (given_.linear) problem.q = q_.data(), problem.constant = given_.linear[d];
-            total_ = given_.Cs[k] * total_weight_;
-            Solution best = solve_and_return(problem, start, sink.coef + k * d, sink.intercept[k]);
-            sink.objective[k] = best.objective;
-            sink.dual_objective[k] = std::min(best.dual_objective, best.objective);
-            sink.n_iter[k] = best.n_iter;
-            if (sink.alpha)
-                for (std::size_t i = 0; i < c_.size(); ++i) sink.alpha[k * n + given_.chosen.J[i]] = best.alpha[i];
-            start = std::move(best);
-            if (k + 1 < given_.n_Cs)  // the multipliers at their bound stay there when C grows
+            Solution best = step(k, start, sink);
+            start = Solution{};
+            start.theta = std::move(best.theta), start.alpha = std::move(best.alpha);
+            stays_ = all_below_bound(start.alpha);
+            if (!stays_ && k + 1 < given_.n_Cs)  // the multipliers at their bound stay there when C grows
                 for (auto& a : start.alpha) a *= given_.Cs[k + 1] / given_.Cs[k];
         }
     }
 
+    // C number k, from a start that may be a solution already, by its bounds.
+    Solution step(Index k, Solution start, const Sink& sink) {
+        const Index d = given_.source.d, n = given_.source.n;
+        for (std::size_t i = 0; i < c_.size(); ++i) c_[i] = given_.Cs[k] * given_.weights[i];
+        Problem<Rows> problem{rows_, given_.B, c_.data(), given_.chosen.y.data()};
+        if (given_.linear) problem.q = q_.data(), problem.constant = given_.linear[d];
+        total_ = given_.Cs[k] * total_weight_;
+        if (stays_) certify(problem, start.theta, start.alpha, start);
+        Solution best = solve_and_return(problem, start, sink.coef + k * d, sink.intercept[k]);
+        sink.objective[k] = best.objective;
+        sink.dual_objective[k] = std::min(best.dual_objective, best.objective);
+        sink.n_iter[k] = best.n_iter;
+        if (sink.alpha)
+            for (std::size_t i = 0; i < c_.size(); ++i) sink.alpha[k * n + given_.chosen.J[i]] = best.alpha[i];
+        return best;
+    }
+
   private:
+    // Where no multiplier is at its bound, a larger C changes nothing.
+    bool all_below_bound(const Vector& alpha) const {
+        for (std::size_t i = 0; i < c_.size(); ++i)
+            if (alpha[i] >= c_[i]) return false;
+        return true;
+    }
+
     // Where the caller's origin is far away a little more is needed than a gap at ours.
     Solution solve_and_return(const Problem<Rows>& problem, const Solution& start, double* coef, double& intercept) const {
         Solution best, again_from;
@@ -73,11 +90,14 @@ class Path {
                 return best;
             options.tol *= strategy::kTighten, options.max_iter = options_.max_iter - spent;
             again_from = best;
+            again_from.n_iter = 0;
         }
     }
 
     static Solution solve(const Problem<Rows>& problem, const Options& options, const Solution& start) {
+        if (start.gap() <= options.tol || start.n_iter >= options.max_iter) return start;
         Solution sifted;
+        sifted.n_iter = start.n_iter;
         if constexpr (CanPick<Rows>)
             if (options.method == Method::automatic && strategy::sift(problem.n(), problem.D())) {
                 certify_zero(problem, sifted);
@@ -113,6 +133,7 @@ class Path {
     const Options& options_;
     Vector c_, q_;
     double total_weight_ = 0, total_ = 0;  // of the loss, without and with C
+    bool stays_ = false;                   // what solved the C before
 };
 
 template <class Source>
@@ -125,6 +146,26 @@ void run_path(const PathProblem<Source>& given, const Options& options, Solution
     given.source.with_form(chosen, sift, options.poll, [&](const auto& rows) {
         Path<Source, std::decay_t<decltype(rows)>>(given, rows, options).run(std::move(start), sink);
     });
+}
+
+// The paths of problems with the same rows, labels and Cs but for the rows that take part.
+inline void run_side_by_side(const std::vector<PathProblem<SparseArray>>& given, const Options& options,
+                             const std::vector<Sink>& sinks) {
+    std::vector<SparseRows> rows;
+    std::vector<Lane> lanes;
+    rows.reserve(given.size());
+    for (const auto& each : given) {
+        const Chosen& chosen = each.chosen;
+        rows.emplace_back(each.source, chosen.J, chosen.y, chosen.mean.data(), chosen.intercept);
+        lanes.push_back({chosen, each.weights, each.B});
+    }
+    SideBySide descent(given[0].source, lanes, options);
+    std::vector<Path<SparseArray, SparseRows>> paths;
+    for (std::size_t l = 0; l < given.size(); ++l) paths.emplace_back(given[l], rows[l], options);
+    for (Index k = 0; k < given[0].n_Cs; ++k) {
+        const std::vector<Solution> found = descent.solve(given[0].Cs[k]);
+        for (std::size_t l = 0; l < given.size(); ++l) paths[l].step(k, found[l], sinks[l]);
+    }
 }
 
 }  // namespace rm

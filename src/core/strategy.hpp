@@ -52,6 +52,11 @@ constexpr Index kRowSpaceRows = 4096;  // most rows whose inner products are for
 constexpr Index kVisitSparse = 400, kVisitDense = 200;
 inline bool visit_sparse(Index d) { return d >= kVisitSparse; }
 inline bool visit(const Abilities& rows, Index d) { return rows.sparse ? visit_sparse(d) : d >= kVisitDense; }
+// Dense rows of which at most this share is not zero (pixels, one-hot columns) are visited in a sparse copy, which takes less than
+// half of their room; as many rows tell.
+constexpr double kMostStored = 0.3;
+constexpr Index kDensitySample = 64;
+inline bool mostly_zeros(double stored) { return stored <= kMostStored; }
 // Coefficients up to which Newton's matrix is formed where visits do not get there: it takes 512 MiB.
 constexpr Index kMostCoefficients = 8192;
 inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
@@ -122,6 +127,11 @@ inline bool try_newton(Index pairs, Index free, Index n) { return pairs >= kNewt
 constexpr Index kInteriorSweeps = 100, kInteriorRows = 2000;
 constexpr int kInteriorSteps = 150, kInteriorPatience = 25;
 constexpr double kInteriorMargin = 1e-5;
+// A gap bounds scores by its root only. Who asks for a tight one wants scores of several digits, so violations must be small
+// too (SVC's tol is about these); so many rounds more are spent on it.
+constexpr double kTight = 1e-5, kViolations = 10;
+constexpr int kPolishes = 3;
+inline double widest_corridor(double tol) { return tol <= kTight ? kViolations * tol : HUGE_VAL; }
 // Rounds of certificates in double precision, each from a tighter target of single precision.
 constexpr int kCertificates = 30;
 

@@ -3,7 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 
 from .features import KernelMap
-from .models import FSVM, MRSVM, MSVM, RMM, SVM, FSVMAlgorithm1, RSVMMuPlus, RSVMPlus, SemiWhitening, SigmaSVM
+from .models import FSVM, MRSVM, MSVM, RMM, SVM, SVML, FSVMAlgorithm1, RSVMMuPlus, RSVMPlus, SemiWhitening, SigmaSVM
 from .selection import FSVMCV, AutoSVM
 
 try:
@@ -18,6 +18,7 @@ __all__ = [
     "MSVM",
     "RMM",
     "SVM",
+    "SVML",
     "AutoSVM",
     "FSVMAlgorithm1",
     "KernelMap",

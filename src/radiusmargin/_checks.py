@@ -1,4 +1,8 @@
-"""Checks of what models and solvers are called with: a ValueError that names what is wrong, or float64 arrays."""
+"""Checks of what functions and models are called with.
+
+A value that is out of range is a ValueError that names the parameter, what it takes and what it got, in the same words
+everywhere. Arrays come back in double precision.
+"""
 
 from __future__ import annotations
 
@@ -7,80 +11,28 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array
+
+SYMMETRIC = 1e-8  # asymmetry that counts as rounding, relative to the largest entry
+
+# -- numbers ------------------------------------------------------------------------------------------------------
 
 
-def check_data(X):
-    """Dense float64 or CSR float64 with sorted indices; finite, two-dimensional, not empty."""
-    if sparse.issparse(X):
-        if X.dtype.kind not in "iufb":
-            raise ValueError(f"X must be numeric, got dtype {X.dtype}.")
-        if X.ndim != 2:
-            raise ValueError(f"X must be two-dimensional, got an array of shape {X.shape}.")
-        X = sparse.csr_array(X, dtype=float)
-        if not X.has_canonical_format:
-            X = X.copy()  # the caller's arrays are shared
-            X.sum_duplicates()
-        values = X.data
-    else:
-        X = np.asarray(X)
-        if X.ndim != 2:
-            raise ValueError(f"X must be two-dimensional, got an array of shape {X.shape}.")
-        X = _as_float("X", X)
-        if 8 not in X.strides or any(stride % 8 for stride in X.strides):
-            X = np.ascontiguousarray(X)
-        values = X
-    if 0 in X.shape:
-        raise ValueError(f"X must have at least one row and one column, got shape {X.shape}.")
-    # The sum is finite if all entries are, and costs one pass; only then ask entry by entry.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(values.sum())
-    if suspicious and not np.isfinite(values).all():
-        raise ValueError("X contains NaN or infinity.")
-    return X
+def is_number(value) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def check_labels(y, n, *, zero_allowed=False):
-    y = np.asarray(y)
-    if y.shape != (n,):
-        raise ValueError(f"y must have shape ({n},) to match X, got {y.shape}.")
-    if y.dtype.kind not in "iufb" or not np.all((y == 1) | (y == -1) | (zero_allowed and (y == 0))):
-        found = np.unique(y[:1000])[:5].tolist()
-        raise ValueError(f"y must contain only -1 and +1{' and 0' if zero_allowed else ''}, found {found}.")
-    return y.astype(float)
-
-
-def check_weights(sample_weight, n, y):
-    """Non-negative weights; with `y`, both classes must carry some."""
-    if sample_weight is None:
-        weights = np.ones(n)
-    else:
-        weights = _as_float("sample_weight", np.asarray(sample_weight))
-        if weights.shape != (n,):
-            raise ValueError(f"sample_weight must have shape ({n},) to match X, got {weights.shape}.")
-        weights = np.ascontiguousarray(weights)
-        if not (weights >= 0).all() or not np.isfinite(weights).all():
-            raise ValueError("sample_weight must be finite and not negative.")
-    if y is not None:
-        carries = weights > 0
-        if not (carries & (y > 0)).any() or not (carries & (y < 0)).any():
-            found = np.unique(y[weights > 0]).tolist()
-            raise ValueError(f"y must contain both classes with positive weight, found only {found}.")
-    return weights
+def check_number(name, value, low, high=np.inf, *, low_allowed=True, high_allowed=False):
+    """A real number in an interval."""
+    value = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    ok = is_number(value)
+    ok = ok and (value >= low if low_allowed else value > low) and (value <= high if high_allowed else value < high)
+    if not ok:
+        left, right = "[" if low_allowed else "(", "]" if high_allowed else ")"
+        raise ValueError(f"{name} must be a number in {left}{low:g}, {high:g}{right}, got {value!r}.")
 
 
 def check_positive(name, value):
-    values = np.asarray(value)
-    if values.ndim > (name == "Cs"):
-        raise ValueError(f"{name} must be {'a list of numbers' if name == 'Cs' else 'a number'}, got {value!r}.")
-    if values.dtype.kind not in "iuf" or values.size == 0 or not (values > 0).all() or not np.isfinite(values).all():
-        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
-
-
-def check_Cs(Cs):
-    """One or several weights of the loss, as an array."""
-    check_positive("Cs", Cs)
-    return np.atleast_1d(np.asarray(Cs, dtype=float))
+    check_number(name, value, 0, low_allowed=False)
 
 
 def check_count(name, value):
@@ -89,7 +41,162 @@ def check_count(name, value):
         raise ValueError(f"{name} must be a positive integer, got {value!r}.")
 
 
-def check_rows(rows, n):
+def check_threads(name, value):
+    if value is not None and (not isinstance(value, Integral) or value == 0 or value >= 2**31):
+        raise ValueError(f"{name} must be a positive number of threads or -1 for every core, got {value!r}.")
+
+
+def check_choice(name, value, choices, other=""):
+    """One of some values; `other` names what else would have been taken."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}{other}, got {value!r}.")
+
+
+def check_Cs(Cs) -> np.ndarray:
+    """One or several weights of the loss, as an array."""
+    values = np.asarray(Cs)
+    if values.ndim > 1 or values.size == 0 or values.dtype.kind not in "iuf":
+        raise ValueError(f"Cs must be a list of numbers, got {Cs!r}.")
+    for C in values.ravel().tolist():
+        check_positive("Cs", C)
+    return np.atleast_1d(values.astype(float, copy=False))
+
+
+# -- arrays -------------------------------------------------------------------------------------------------------
+
+
+def as_floats(name, values) -> np.ndarray:
+    """An array of any real numbers in double precision."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iufbO":
+        raise ValueError(f"{name} must be numeric, got dtype {array.dtype}.")
+    try:
+        return array.astype(float, copy=False)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numeric, got dtype {array.dtype}.") from None
+
+
+def check_finite(name, values: np.ndarray):
+    # The sum is finite if all entries are, and costs one pass without a copy; only then ask entry by entry.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum())
+    if suspicious and not np.isfinite(values).all():
+        raise ValueError(f"{name} contains NaN or infinity.")
+
+
+def check_shape(name, found, wanted):
+    if found != wanted:
+        raise ValueError(f"{name} must have shape {wanted}, got {found}.")
+
+
+def check_vector(name, values, size, *, nonnegative=False) -> np.ndarray:
+    """A finite vector."""
+    vector = as_floats(name, values)
+    check_shape(name, vector.shape, (size,))
+    check_finite(name, vector)
+    if nonnegative and vector.size and vector.min() < 0:
+        raise ValueError(f"{name} must not be negative, got a minimum of {vector.min():g}.")
+    return np.ascontiguousarray(vector)
+
+
+def check_points(X, name="X") -> np.ndarray:
+    """A finite dense matrix with at least one row and one column."""
+    if sparse.issparse(X):
+        raise ValueError(f"{name} must be a dense array, got a sparse matrix; use {name}.toarray().")
+    X = as_floats(name, X)
+    _check_matrix_shape(name, X.shape)
+    check_finite(name, X)
+    return X
+
+
+def check_sparse_points(X, name="X") -> sparse.csr_array:
+    """The same of a sparse matrix, which stays sparse; sorted indices, no duplicates."""
+    if X.dtype.kind not in "iufb":
+        raise ValueError(f"{name} must be numeric, got dtype {X.dtype}.")
+    _check_matrix_shape(name, X.shape)
+    X = sparse.csr_array(X, dtype=float)
+    if not X.has_canonical_format:
+        X = X.copy()  # the caller's arrays are shared
+        X.sum_duplicates()
+    check_finite(name, X.data)
+    return X
+
+
+def check_data(X):
+    """Rows for a solver: CSR, or dense with a stride of one number along one axis."""
+    if sparse.issparse(X):
+        return check_sparse_points(X)
+    X = check_points(X)
+    return np.ascontiguousarray(X) if 8 not in X.strides or any(stride % 8 for stride in X.strides) else X
+
+
+def _check_matrix_shape(name, shape):
+    if len(shape) != 2:
+        raise ValueError(f"{name} must be two-dimensional, got an array of shape {shape}.")
+    if 0 in shape:
+        raise ValueError(f"{name} must have at least one row and one column, got shape {shape}.")
+
+
+def check_symmetric(name, S) -> np.ndarray:
+    """A finite symmetric matrix; asymmetry beyond rounding is an error."""
+    matrix = check_points(S, name)
+    _check_symmetry(name, matrix)
+    return (matrix + matrix.T) / 2
+
+
+def check_kernel_matrix(K) -> np.ndarray:
+    """The values of a precomputed kernel between training rows, which may be many: they are not copied."""
+    K = K.toarray() if sparse.issparse(K) else K
+    _check_symmetry("a precomputed kernel in fit", K)
+    return K
+
+
+def _check_symmetry(name, matrix):
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name} must be a square matrix, got shape {matrix.shape}.")
+    asymmetry = np.abs(matrix - matrix.T).max()
+    if asymmetry > SYMMETRIC * np.abs(matrix).max():
+        raise ValueError(f"{name} must be symmetric, got an asymmetry of {asymmetry:g}.")
+
+
+# -- labels and weights of rows -----------------------------------------------------------------------------------
+
+
+def check_labels(y, n, *, zero_allowed=False) -> np.ndarray:
+    """Labels -1 and +1."""
+    y = np.asarray(y)
+    check_shape("y", y.shape, (n,))
+    if y.dtype.kind not in "iufb" or not np.all((y == 1) | (y == -1) | (zero_allowed and (y == 0))):
+        found = np.unique(y[:1000])[:5].tolist()
+        raise ValueError(f"y must contain only -1 and +1{' and 0' if zero_allowed else ''}, found {found}.")
+    return y.astype(float)
+
+
+def check_weights(sample_weight, n, *, least=1, name="sample_weight") -> np.ndarray:
+    """Non-negative weights, one per row and positive for at least some; None and a number stand for equal ones."""
+    if sample_weight is None:
+        return np.ones(n)
+    if is_number(sample_weight):
+        sample_weight = np.full(n, float(sample_weight))
+    weights = check_vector(name, sample_weight, n, nonnegative=True)
+    positive = np.count_nonzero(weights)
+    if positive < least:
+        raise ValueError(f"{name} must be above zero for at least {least} of the rows, got {positive}.")
+    return weights
+
+
+def check_both_classes(y, weights):
+    """Labels -1 and +1 must both carry some weight."""
+    carries = weights > 0
+    if not (carries & (y > 0)).any() or not (carries & (y < 0)).any():
+        found = np.unique(y[carries]).tolist()
+        raise ValueError(f"y must contain both classes with positive weight, found only {found}.")
+
+
+# -- hinge problems in arrays -------------------------------------------------------------------------------------
+
+
+def check_rows(rows, n) -> list[np.ndarray]:
     """Index arrays from index arrays or masks; every index in range."""
     subsets = []
     for r, part in enumerate(rows):
@@ -106,7 +213,7 @@ def check_rows(rows, n):
     return subsets
 
 
-def check_problems(problems, counts):
+def check_problems(problems, counts) -> np.ndarray:
     """An integer array of (rows, label, regularizer) triples, each in range; all combinations where None."""
     if problems is None:
         return np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
@@ -121,23 +228,22 @@ def check_problems(problems, counts):
     return problems.astype(np.int64, copy=False)
 
 
-def check_regularizer(B, d):
+def check_regularizer(B, d) -> np.ndarray | None:
     """None, a positive vector, or a symmetric matrix (positive definiteness is the solver's to find out)."""
     if B is None:
         return None
-    B = _as_float("regularizer", np.asarray(B))
+    B = as_floats("regularizer", B)
     if B.shape not in ((d,), (d, d)):
         raise ValueError(f"regularizer must have shape ({d},) or ({d}, {d}) to match X, got {B.shape}.")
-    if not np.isfinite(B).all():
-        raise ValueError("regularizer contains NaN or infinity.")
+    check_finite("regularizer", B)
     if B.ndim == 1 and not (B > 0).all():
         raise ValueError("regularizer is not positive definite: a diagonal entry is not positive.")
-    if B.ndim == 2 and not np.allclose(B, B.T, rtol=1e-8, atol=1e-12 * np.abs(B).max()):
-        raise ValueError("regularizer must be symmetric.")
+    if B.ndim == 2:
+        _check_symmetry("regularizer", B)
     return np.ascontiguousarray(B)
 
 
-def check_init(init, n, d):
+def check_init(init, n, d) -> tuple:
     """(coef, intercept, alpha) to start one problem from, with an axis of problems; each None where not given."""
     if isinstance(init, tuple) and len(init) == 3:
         coef, intercept, alpha = init
@@ -146,72 +252,41 @@ def check_init(init, n, d):
     else:
         raise ValueError(f"init must be a HingeResult or a tuple (coef, intercept, alpha), got {type(init).__name__}.")
     parts = ("coef", coef, (d,)), ("intercept", intercept, ()), ("alpha", alpha, (n,))
-    return tuple(_check_start(name, value, shape) for name, value, shape in parts)
+    return tuple(_check_start(f"init: {name}", value, shape) for name, value, shape in parts)
 
 
 def _check_start(name, value, shape):
     if value is None:
         return None
-    value = np.ascontiguousarray(value, dtype=float).reshape(np.shape(value))
-    if value.shape != shape:
-        raise ValueError(f"init: {name} must have shape {shape}, got {value.shape}.")
-    if not np.isfinite(value).all():
-        raise ValueError(f"init: {name} contains NaN or infinity.")
-    return value[None]
-
-
-def _as_float(name, array):
-    if array.dtype.kind not in "iufb":
-        raise ValueError(f"{name} must be numeric, got dtype {array.dtype}.")
-    return array.astype(float, copy=False)
-
-
-def check_sample_weight(sample_weight, n):
-    """Finite non-negative weights, one per row, not all zero; None and a number stand for equal ones."""
-    if sample_weight is None:
-        return np.ones(n)
-    if isinstance(sample_weight, Real):
-        weight = np.full(n, float(sample_weight))
-    else:
-        weight = check_array(
-            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", accept_sparse=False
-        )
-    if weight.shape != (n,):
-        raise ValueError(f"sample_weight must have shape ({n},), got {weight.shape}.")
-    if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative, got a minimum of {weight.min():g}.")
-    if not weight.any():
-        raise ValueError("sample_weight must not be zero for every sample.")
-    return weight
-
-
-def check_choice(name, value, choices):
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
-
-
-def check_number(name, value, low, high=np.inf, *, low_allowed=True, high_allowed=False):
-    """A real number in an interval, or a ValueError that names parameter, value and range."""
-    ok = isinstance(value, Real) and not isinstance(value, bool)
-    ok = ok and (value >= low if low_allowed else value > low) and (value <= high if high_allowed else value < high)
-    if not ok:
-        left, right = "[" if low_allowed else "(", "]" if high_allowed else ")"
-        raise ValueError(f"{name} must be a number in {left}{low:g}, {high:g}{right}, got {value!r}.")
+    value = as_floats(name, value)
+    check_shape(name, value.shape, shape)
+    check_finite(name, value)
+    return np.ascontiguousarray(value).reshape(1, *shape)
 
 
 __all__ = [
     "ConvergenceWarning",
+    "as_floats",
     "check_Cs",
+    "check_both_classes",
     "check_choice",
     "check_count",
     "check_data",
+    "check_finite",
     "check_init",
+    "check_kernel_matrix",
     "check_labels",
     "check_number",
+    "check_points",
     "check_positive",
     "check_problems",
     "check_regularizer",
     "check_rows",
-    "check_sample_weight",
+    "check_shape",
+    "check_sparse_points",
+    "check_symmetric",
+    "check_threads",
+    "check_vector",
     "check_weights",
+    "is_number",
 ]

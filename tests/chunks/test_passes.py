@@ -252,8 +252,8 @@ def test_a_reader_that_is_used_up_is_noticed():
     [
         ((np.zeros((3, 2)), [0, 1]), r"chunk 4: y must have shape \(3,\)"),
         ((np.array([["a"]]), [0]), "chunk 4: X must be two-dimensional and numeric"),
-        ((np.zeros((2, 2)), [0, 1], [1.0, -1.0]), "chunk 4: sample_weight must be finite and not negative"),
-        ((np.zeros((2, 2)), [0, 1], [1.0]), "chunk 4: sample_weight has 1 entries for 2 rows"),
+        ((np.zeros((2, 2)), [0, 1], [1.0, -1.0]), "chunk 4: sample_weight must not be negative"),
+        ((np.zeros((2, 2)), [0, 1], [1.0]), r"chunk 4: sample_weight must have shape \(2,\), got \(1,\)"),
     ],
 )
 def test_bad_chunks_are_named(parts, message):

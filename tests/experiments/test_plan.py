@@ -17,6 +17,7 @@ from radiusmargin.experiments.catalogue import resolve_models
 from radiusmargin.experiments.plan import Cell, data_fingerprint
 from radiusmargin.experiments.spec import from_document
 from radiusmargin.experiments.splits import inner_folds, outer_split, paper_folds, split_note, subsample
+from radiusmargin.experiments.workflow import protocol_notes
 
 
 @pytest.mark.parametrize("name", builtin_specs())
@@ -219,3 +220,11 @@ def test_the_grid_of_a_cell_is_laid_out_for_the_budget():
 def test_other_settings_for_conic_models_must_be_fields():
     with pytest.raises(DataError, match="conic: unknown field bugdet"):
         Spec("toy", conic={"bugdet": 3})
+
+
+def test_only_models_that_do_not_choose_their_components_are_said_to_have_few():
+    spec = load_spec("table4").with_options(models=("svm", "rmm", "msvm"))
+    said = [note for note in protocol_notes(spec) if "kernel components" in note]
+    assert said == ["RMM: the first 200 kernel components only, for time."]
+    cells = make_plan(spec.with_options(runs=1), {"toy": toy_task()})
+    assert {cell.model for cell in cells if "n_components" in cell.fixed} == {"rmm"}

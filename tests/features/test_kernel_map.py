@@ -102,7 +102,7 @@ def test_gamma_means_what_it_means_in_svc():
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kernel", PARAMETERS)
 def test_features_reproduce_the_centred_kernel(kernel, engine):
-    """With every row a landmark, or a tight tolerance, nothing is lost: FF' = HKH and F'F = Lambda."""
+    """Identity K1: With every row a landmark, or a tight tolerance, nothing is lost: FF' = HKH and F'F = Lambda."""
     X = rows()
     model = KernelMap(kernel, engine=engine, n_landmarks=60 if engine == "landmarks" else None, **PARAMETERS[kernel])
     F = model.fit_transform(X)
@@ -301,7 +301,7 @@ def test_a_fraction_that_landmarks_do_not_reach_is_reported():
         ({"whitening": 2}, "whitening must be"),
         ({"coef0": np.nan}, "coef0 must be"),
         ({"kernel": "poly", "degree": 1.5}, "degree must be a positive integer"),
-        ({"kernel": "precomputed"}, r"square matrix in fit, got shape \(60, 4\)"),
+        ({"kernel": "precomputed"}, r"in fit must be a square matrix, got shape \(60, 4\)"),
         ({"kernel": lambda X, Y: X}, "callable kernel must return an array of shape"),
         ({"kernel": lambda X, Y: np.full((len(X), len(Y)), np.inf)}, "not finite"),
     ],
@@ -319,7 +319,7 @@ def test_bad_data_are_refused():
         KernelMap().fit(np.ones((5, 2)))
     with pytest.raises(ValueError, match="sample_weight must have shape"):
         KernelMap().fit(X, sample_weight=np.ones(3))
-    with pytest.raises(ValueError, match=r"sample_weight is zero .* at least two rows"):
+    with pytest.raises(ValueError, match="sample_weight must be above zero for at least 2 of the rows, got 1"):
         KernelMap().fit(X, sample_weight=np.eye(60)[0])
 
 

@@ -35,7 +35,7 @@ def interpolation(model, X, y):
     ids=["rbf", "rbf-scale", "poly", "callable"],
 )
 def test_without_whitening_it_is_svc(options, C):
-    """Eq. 25-26 of the paper at p = 0: no component is dropped, and the decision functions agree."""
+    """Identity K2: Eq. 25-26 of the paper at p = 0: no component is dropped, and the decision functions agree."""
     X, y, new, _ = task()
     ours = FSVM(C, whitening=0.0, tol=1e-12, n_components=1.0, **options).fit(X, y)
     theirs = SVC(C=C, tol=1e-9, **options).fit(X, y)
@@ -73,7 +73,7 @@ def test_an_integer_weight_equals_copies(scatter, whitening):
 
 @pytest.mark.parametrize("gamma", [0.05, 5.0])
 def test_all_components_only_reproduce_the_labels(gamma):
-    """Whitened at full rank, outputs are free: every row is on the margin."""
+    """Identity K3: Whitened at full rank, outputs are free: every row is on the margin."""
     X, y, _, _ = task(60)
     model = FSVM(kernel="rbf", gamma=gamma, C=1.0, n_components=59, tol=1e-10)
     with pytest.warns(UserWarning, match=r"keeps all 59 components .* Set n_components to fewer, eta > 0"):

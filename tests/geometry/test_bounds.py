@@ -32,6 +32,7 @@ def assert_chain(bounds):
 )
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_the_bound_chain_holds(seed, n, d, power, weighted):
+    """Identities B1, B2 and B3."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) ** power
     assert_chain(radius_bounds(X, rng.dirichlet(np.ones(d)) if weighted else None))
@@ -39,7 +40,7 @@ def test_the_bound_chain_holds(seed, n, d, power, weighted):
 
 @pytest.mark.parametrize("n", [2, 3, 10, 1000])
 def test_theorem_1_is_sharp(n):
-    """E4: n - 1 points at zero and one at one attain Rbar = 2 (1 - 1/n) R."""
+    """Identity B1, erratum E4: n - 1 points at zero and one at one attain Rbar = 2 (1 - 1/n) R."""
     X = np.zeros((n, 1))
     X[-1] = 1.0
     bounds = radius_bounds(X)
@@ -50,7 +51,7 @@ def test_theorem_1_is_sharp(n):
 
 @pytest.mark.parametrize("d", [1, 5, 13, 14, 20, 60])
 def test_the_regular_simplex_attains_jung_and_refutes_the_printed_constant(d):
-    """E5: (1 + sqrt 3)/2 fails from d = 14 on."""
+    """Identity B2, erratum E5: (1 + sqrt 3)/2 fails from d = 14 on."""
     bounds = radius_bounds(np.eye(d + 1))
     assert pytest.approx(np.sqrt(0.5), rel=1e-14) == bounds.R_O
     assert bounds.jung_interval[1] == pytest.approx(bounds.R, rel=1e-12)
@@ -58,7 +59,7 @@ def test_the_regular_simplex_attains_jung_and_refutes_the_printed_constant(d):
 
 
 def test_radii_are_unsquared():
-    """E2: with the printed, squared Rbar Theorem 1 would read 50 <= 10."""
+    """Erratum E2: with the printed, squared Rbar Theorem 1 would read 50 <= 10."""
     bounds = radius_bounds([[-10.0, 0.0], [10.0, 0.0]])
     assert (bounds.R, bounds.Rbar, bounds.R_O) == (10.0, 10.0, 10.0)
 
@@ -133,8 +134,8 @@ def test_farthest_pair_of_equal_points():
     [
         (lambda: radius_bounds([[1.0, 2.0]], mu=[1.0]), r"mu must have shape \(2,\), got \(1,\)"),
         (lambda: radius_bounds([[1.0]], mu=[-1.0]), "mu must not be negative, got a minimum of -1"),
-        (lambda: radius_bounds([[np.inf]]), "X must be finite, got infinity"),
-        (lambda: farthest_pair([1.0, 2.0]), "X must have 2 dimensions"),
+        (lambda: radius_bounds([[np.inf]]), "X contains NaN or infinity"),
+        (lambda: farthest_pair([1.0, 2.0]), "X must be two-dimensional"),
         (lambda: farthest_pair(sparse.eye_array(3)), "X must be a dense array"),
     ],
 )

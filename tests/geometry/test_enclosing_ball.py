@@ -31,7 +31,8 @@ def assert_certified(ball, X, tol=1e-9):
     assert ball.gap <= tol
 
 
-def test_anchor_of_methods_10_1():
+def test_three_points():
+    """Identity B4."""
     ball = minimum_enclosing_ball([[0.0, 1.0], [2.0, 2.0], [1.0, 1.0]])
     assert ball.radius == pytest.approx(np.sqrt(5.0) / 2.0, rel=1e-15)
     assert_allclose(ball.center, [1.0, 1.5])
@@ -41,12 +42,14 @@ def test_anchor_of_methods_10_1():
 
 @pytest.mark.parametrize("d", [1, 2, 3, 14, 60])
 def test_regular_simplex(d):
+    """Identity B4."""
     ball = minimum_enclosing_ball(np.eye(d + 1))
     assert ball.radius == pytest.approx(np.sqrt(d / (d + 1.0)), rel=1e-13)
     assert_allclose(ball.weights, 1.0 / (d + 1.0), rtol=1e-10)
 
 
 def test_antipodal_pair():
+    """Identity B4."""
     x = np.array([1.0, -2.0, 2.0])
     ball = minimum_enclosing_ball(np.array([x, -x, 0.3 * x, [0.1, 0.2, 0.3]]))
     assert ball.radius == pytest.approx(3.0, rel=1e-15)
@@ -55,6 +58,7 @@ def test_antipodal_pair():
 
 @pytest.mark.parametrize("d", [2, 3, 6])
 def test_vertices_of_the_cube_all_lie_on_one_sphere(d):
+    """Identity B4."""
     ball = minimum_enclosing_ball(list(product([0.0, 1.0], repeat=d)))
     assert ball.radius == pytest.approx(np.sqrt(d) / 2.0, rel=1e-14)
     assert_allclose(ball.center, 0.5, rtol=0.0, atol=1e-12)
@@ -189,10 +193,10 @@ def test_the_points_are_left_alone():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"X": [[np.nan]]}, "X must be finite, got NaN"),
-        ({"X": [1.0]}, "X must have 2 dimensions"),
-        ({"X": [[1.0]], "tol": 0.0}, "tol must be a number above 0, got 0.0"),
-        ({"X": [[1.0]], "max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"X": [[np.nan]]}, "X contains NaN or infinity"),
+        ({"X": [1.0]}, "X must be two-dimensional"),
+        ({"X": [[1.0]], "tol": 0.0}, r"tol must be a number in \(0, inf\), got 0.0"),
+        ({"X": [[1.0]], "max_iter": 0}, "max_iter must be a positive integer, got 0"),
     ],
 )
 def test_bad_input_names_the_parameter(arguments, message):

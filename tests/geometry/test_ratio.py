@@ -82,9 +82,9 @@ def test_a_zero_weight_has_infinite_margin(rng):
     [
         ({"coef": [1.0]}, r"coef must have shape \(2,\), got \(1,\)"),
         ({"coef": np.ones((3, 2))}, r"coef must have shape \(2,\), got \(3, 2\)"),
-        ({"coef": [1.0, np.nan]}, "coef must be finite, got NaN"),
+        ({"coef": [1.0, np.nan]}, "coef contains NaN or infinity"),
         ({"coef": [1.0, 1.0], "components": np.eye(3)}, "components must have 2 columns"),
-        ({"coef": [1.0, 1.0], "components": [1.0, 1.0]}, "components must have 2 dimensions"),
+        ({"coef": [1.0, 1.0], "components": [1.0, 1.0]}, "components must be two-dimensional"),
     ],
 )
 def test_bad_input_names_the_parameter(arguments, message):

@@ -112,18 +112,18 @@ def test_float32_and_lists_are_accumulated_in_double(rng):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"X": [[1.0, np.nan]]}, "X must be finite, got NaN"),
-        ({"X": [[1.0, np.inf]]}, "X must be finite, got infinity"),
-        ({"X": sparse.csr_array([[1.0, np.nan]])}, "X must be finite, got NaN"),
-        ({"X": [1.0, 2.0]}, "X must have 2 dimensions"),
-        ({"X": np.empty((0, 2))}, "X must have at least one sample"),
-        ({"X": [["a", "b"]]}, "X must hold real numbers"),
-        ({"X": [[1.0]], "kind": "between"}, "kind must be 'total' or 'within', got 'between'"),
+        ({"X": [[1.0, np.nan]]}, "X contains NaN or infinity"),
+        ({"X": [[1.0, np.inf]]}, "X contains NaN or infinity"),
+        ({"X": sparse.csr_array([[1.0, np.nan]])}, "X contains NaN or infinity"),
+        ({"X": [1.0, 2.0]}, "X must be two-dimensional"),
+        ({"X": np.empty((0, 2))}, "X must have at least one row"),
+        ({"X": [["a", "b"]]}, "X must be numeric"),
+        ({"X": [[1.0]], "kind": "between"}, "kind must be one of 'total', 'within', got 'between'"),
         ({"X": [[1.0]], "kind": "within"}, "y must hold the class labels"),
         ({"X": [[1.0]], "kind": "within", "y": [1, 2]}, r"y must have shape \(1,\), got \(2,\)"),
         ({"X": [[1.0], [2.0]], "sample_weight": [1.0, -2.0]}, "sample_weight must not be negative"),
         ({"X": [[1.0], [2.0]], "sample_weight": [1.0]}, r"sample_weight must have shape \(2,\)"),
-        ({"X": [[1.0], [2.0]], "sample_weight": [0.0, 0.0]}, "sample_weight must have a positive entry"),
+        ({"X": [[1.0], [2.0]], "sample_weight": [0.0, 0.0]}, "sample_weight must be above zero for at least 1"),
     ],
 )
 def test_bad_input_names_the_parameter(arguments, message):

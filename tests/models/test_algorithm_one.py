@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from radiusmargin import FSVM, FSVMAlgorithm1
 from radiusmargin.datasets import make_twonorm
 from radiusmargin.solvers import hinge_svm
-from radiusmargin.solvers.algorithm_one import Descent, algorithm_one
+from radiusmargin.solvers.metric.algorithm_one import Descent, algorithm_one
 
 
 def small(n=40, d=4, seed=0):

@@ -56,6 +56,7 @@ def oracle(penalty, loss, C, X=X):
     "other", [RSVMPlus(0.3, 0.0), RMM(0.3, np.inf), RMM(0.3, 1e6), SigmaSVM(0.3, 0.0, tol=1e-9)], ids=repr
 )
 def test_chain_models_that_become_the_svm(other, weight):
+    """Identities P1 and R1."""
     svm = SVM(0.3, tol=1e-9).fit(X, y, sample_weight=weight)
     other.fit(X, y, sample_weight=weight)
     assert other.objective_ == pytest.approx(svm.objective_, rel=1e-6)
@@ -64,6 +65,7 @@ def test_chain_models_that_become_the_svm(other, weight):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_chain_the_whitened_svm_is_f_svm_and_sigma_svm(fit_intercept):
+    """Identity F5."""
     common = {"fit_intercept": fit_intercept, "tol": 1e-9}
     fsvm = FSVM(0.3, **common).fit(X, y)
     sigma = SigmaSVM(0.3, 1.0, **common).fit(X, y)
@@ -80,11 +82,13 @@ def test_chain_the_registry_baseline_is_the_svm_on_standardised_features():
 
 
 def test_chain_r_svm_mu_without_radius_is_the_squared_l1_svm():
+    """Identity M1."""
     expected = oracle(lambda w: cp.square(cp.norm1(w)) / 2, lambda xi: xi, 0.3)
     assert RSVMMuPlus(0.3, 0.0).fit(X, y).objective_ == pytest.approx(expected, rel=1e-6)
 
 
 def test_chain_mr_svm_with_unit_radii_is_the_squared_l1_svm_with_squared_hinge():
+    """Identity MR1."""
     Z = X / (np.ptp(X, axis=0) / 2)
     expected = oracle(lambda w: cp.square(cp.norm1(w)) / 2, lambda xi: cp.square(xi) / 2, 0.3, Z)
     model = MRSVM(0.3).fit(Z, y)
@@ -93,6 +97,7 @@ def test_chain_mr_svm_with_unit_radii_is_the_squared_l1_svm_with_squared_hinge()
 
 
 def test_chain_msvm_is_the_rmm_program_with_the_bound_minimised():
+    """Identities S1 and S2."""
     expected = oracle(lambda w: cp.square(cp.max(cp.abs((X - X.mean(axis=0)) @ w))) / 2, lambda xi: xi, 0.3)
     model = MSVM(0.3).fit(X, y)
     assert model.objective_ == pytest.approx(expected, rel=1e-6)

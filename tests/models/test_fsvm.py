@@ -28,7 +28,7 @@ def correlated(n=80, d=4, seed=0, classes=2):
 
 
 def test_whitening_one_is_the_svm_with_the_scatter_as_regulariser():
-    """R11: w'Sw / (2 kappa) + C sum hinge."""
+    """Identity F5: w'Sw / (2 kappa) + C sum hinge."""
     X, y = correlated()
     model = FSVM(C=0.3, tol=1e-9).fit(X, y)
     reference = hinge_svm(X, 2 * y - 1, 0.3, scatter_matrix(X) / len(X), tol=1e-9)
@@ -37,6 +37,7 @@ def test_whitening_one_is_the_svm_with_the_scatter_as_regulariser():
 
 
 def test_whitening_zero_is_the_svm_on_standardised_features():
+    """Identity F7."""
     X, y = correlated()
     model = FSVM(C=0.3, whitening=0.0, tol=1e-9).fit(X, y)
     Z = StandardScaler().fit_transform(X)
@@ -47,7 +48,7 @@ def test_whitening_zero_is_the_svm_on_standardised_features():
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1000), st.floats(-2, 2))
 def test_affine_invariance_at_whitening_one(seed, log_C):
-    """F3: any invertible map leaves the decision function alone."""
+    """Identity F3: any invertible map leaves the decision function alone."""
     X, y = correlated(seed=seed)
     rng = np.random.default_rng(seed)
     map_ = rng.normal(size=(4, 4)) + 2 * np.eye(4)
@@ -69,7 +70,7 @@ def test_invariance_to_rescaling_and_shifting_features(params):
 
 
 def test_only_C_over_root_rho_matters():
-    """F1: (C, rho) -> (cC, c^2 rho) keeps w and multiplies the objective by c."""
+    """Identity F1: (C, rho) -> (cC, c^2 rho) keeps w and multiplies the objective by c."""
     X, y = correlated()
     a, b = FSVM(C=1.0, rho=0.5, tol=1e-9).fit(X, y), FSVM(C=3.0, rho=4.5, tol=1e-9).fit(X, y)
     np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-3)
@@ -77,7 +78,7 @@ def test_only_C_over_root_rho_matters():
 
 
 def test_zero_below_the_critical_C():
-    """F4: for balanced classes C_crit = sqrt(2 rho) / |S^{-1/2} X'y|."""
+    """Identity F4: for balanced classes C_crit = sqrt(2 rho) / |S^{-1/2} X'y|."""
     X, y = correlated()
     signs, S = 2 * y - 1, scatter_matrix(X)
     g = X.T @ signs
@@ -85,12 +86,12 @@ def test_zero_below_the_critical_C():
     below, above = (FSVM(C=f * critical, rho=0.5, tol=1e-8).fit(X, y) for f in (0.98, 1.02))
     assert np.all(below.coef_ == 0)
     assert np.any(above.coef_ != 0)
-    assert below.objective_ == pytest.approx(0.98 * critical * len(y))  # F9: 2 C min(n+, n-)
+    assert below.objective_ == pytest.approx(0.98 * critical * len(y))  # 2 C min(n+, n-)
     assert below.transform(X).shape == (80, 1)
 
 
 def test_the_two_forms_trace_the_same_classifiers():
-    """F2: the penalised solution is the constrained one at some C'."""
+    """Identity F2: the penalised solution is the constrained one at some C'."""
     X, y = correlated()
     penalised = FSVM(C=2.0, rho=5.0, tol=1e-10).fit(X, y)
     w = penalised.coef_[0]

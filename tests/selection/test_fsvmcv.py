@@ -76,7 +76,15 @@ def test_kernel_search_equals_grid_search(n):
     y = np.prod(np.sin(2 * X[:, :2]), axis=1) > 0
     folds, grid = StratifiedKFold(4), {"C": [0.01, 10.0], "whitening": [0.0, 0.5]}
     search = GridSearchCV(FSVM(kernel="rbf", gamma=1.0, tol=1e-7), grid, cv=folds).fit(X, y)
-    options = {"kernel": "rbf", "gamma": 1.0, "cv": folds, "cv_tol": 1e-7, "tol": 1e-7, "random_state": 0}
+    options = {
+        "kernel": "rbf",
+        "gamma": 1.0,
+        "cv": folds,
+        "cv_tol": 1e-7,
+        "tol": 1e-7,
+        "random_state": 0,
+        "race": False,
+    }
     model = FSVMCV(Cs=grid["C"], whitening=grid["whitening"], combine="best", **options).fit(X, y)
     theirs = {tuple(p.values()): s for p, s in zip(*map(search.cv_results_.get, RESULTS), strict=True)}
     for p, score in zip(*map(model.cv_results_.get, RESULTS), strict=True):
@@ -97,7 +105,7 @@ def test_kernel_search_with_several_classes_equals_grid_search(scoring):
     fixed = {"kernel": "rbf", "whitening": 0.0, "tol": 1e-9}
     search = GridSearchCV(FSVM(**fixed), grid, cv=folds, scoring=scoring).fit(X, y)
     model = FSVMCV(
-        Cs=grid["C"], gamma=grid["gamma"], combine="best", cv=folds, cv_tol=1e-9, scoring=scoring, **fixed
+        Cs=grid["C"], gamma=grid["gamma"], combine="best", cv=folds, cv_tol=1e-9, scoring=scoring, race=False, **fixed
     ).fit(X, y)
     theirs = {tuple(p.values()): s for p, s in zip(*map(search.cv_results_.get, RESULTS), strict=True)}
     for p, score in zip(*map(model.cv_results_.get, RESULTS), strict=True):

@@ -109,7 +109,7 @@ def test_both_backends_reach_the_same_optimum(backend, C):
 @pytest.mark.parametrize("method", ["auto", "interior-point"])
 @pytest.mark.parametrize("n", [80, 4000])  # 4000 rows of 3 features are sifted
 def test_a_linear_term_moves_the_regulariser(n, method, backend):
-    """1/2 (w - u)'B(w - u) with its linear term, against the same problem in w - u, whose margins are shifted."""
+    """Identity H4: 1/2 (w - u)'B(w - u) with its linear term, against the same problem in w - u, whose margins are shifted."""
     cp = pytest.importorskip("cvxpy")
     X, y = overlapping(n, 3, seed=5)
     B, u = np.diag([1.0, 2.0, 4.0]), np.array([1.0, -0.5, 0.3])
@@ -217,18 +217,6 @@ def test_about_as_many_features_as_rows(B, fit_intercept):
     np.testing.assert_allclose(path.objective, slow.objective[0], rtol=2e-8)
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_inner_products_at_hand_change_nothing(fit_intercept):
-    """From any origin, since the intercept takes up the shift; without one they are not used."""
-    X, y = overlapping(140, 110, seed=5)
-    batch = one_problem(X, y, 0.1, intercept=fit_intercept)
-    plain = solve(batch, Options(tol=1e-9))
-    given = solve(replace(batch, rows=Dense(X, (X + 2.0) @ (X + 2.0).T)), Options(tol=1e-9))
-    np.testing.assert_allclose(given.objective, plain.objective, rtol=2e-9)
-    np.testing.assert_allclose(given.coef, plain.coef, atol=1e-5)
-    np.testing.assert_allclose(given.intercept, plain.intercept, atol=1e-5)
-
-
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("d", [70, 5])
 def test_large_and_small_feature_counts_agree_with_sparse(form, d):
@@ -276,6 +264,7 @@ def test_the_gap_is_never_negative_and_always_reached(spec):
 @settings(max_examples=30, deadline=None)
 @given(problems)
 def test_integer_weights_equal_repeated_rows(spec):
+    """Identity H3."""
     seed, n, d, log_C = spec
     X, y = overlapping(n, d, seed)
     weight = np.random.default_rng(seed).integers(0, 4, n)
@@ -290,7 +279,7 @@ def test_integer_weights_equal_repeated_rows(spec):
 @settings(max_examples=30, deadline=None)
 @given(problems, st.sampled_from([1e-2, 0.1, 7.0, 30.0]))
 def test_scaling_law(spec, factor):
-    """min over w of (cX, C) is that of (X, c^2 C) divided by c^2."""
+    """Identity H1: min over w of (cX, C) is that of (X, c^2 C) divided by c^2."""
     seed, n, d, log_C = spec
     X, y = overlapping(n, d, seed)
     a = hinge_svm(factor * X, y, 10**log_C, tol=1e-9)
@@ -301,6 +290,7 @@ def test_scaling_law(spec, factor):
 @settings(max_examples=25, deadline=None)
 @given(problems)
 def test_label_flip_permutation_and_translation(spec):
+    """Identity H2."""
     seed, n, d, log_C = spec
     X, y = overlapping(n, d, seed)
     rng = np.random.default_rng(seed)
@@ -333,6 +323,7 @@ def test_warm_start_saves_steps():
 
 
 def test_weight_zero_is_a_row_left_out():
+    """Identity H3."""
     X, y = overlapping()
     weight = np.ones(60)
     weight[10:20] = 0.0
@@ -521,20 +512,20 @@ def test_batch_refuses_a_subset_with_one_class():
         ({"y": np.array(["a"] * 60)}, r"only -1 and \+1"),
         ({"y": np.ones(60)}, "both classes"),
         ({"y": np.ones(59)}, "shape"),
-        ({"C": 0.0}, "C must be positive"),
-        ({"C": -1.0}, "C must be positive"),
-        ({"C": np.nan}, "C must be positive"),
-        ({"C": "1"}, "C must be positive"),
+        ({"C": 0.0}, "C must be a number in"),
+        ({"C": -1.0}, "C must be a number in"),
+        ({"C": np.nan}, "C must be a number in"),
+        ({"C": "1"}, "C must be a number in"),
         ({"sample_weight": -np.ones(60)}, "sample_weight"),
         ({"sample_weight": np.full(60, np.nan)}, "sample_weight"),
-        ({"sample_weight": np.zeros(60)}, "both classes"),
+        ({"sample_weight": np.zeros(60)}, "sample_weight must be above zero for at least 1"),
         ({"sample_weight": np.ones(3)}, "sample_weight must have shape"),
         ({"regularizer": -np.ones(4)}, "positive definite"),
         ({"regularizer": -np.eye(4)}, "positive definite"),
         ({"regularizer": np.arange(16.0).reshape(4, 4)}, "symmetric"),
         ({"regularizer": np.ones(3)}, "regularizer must have shape"),
         ({"regularizer": np.full((4, 4), np.nan)}, "regularizer contains NaN"),
-        ({"tol": 0}, "tol must be positive"),
+        ({"tol": 0}, "tol must be a number in"),
         ({"max_iter": 0}, "max_iter must be a positive integer"),
         ({"max_iter": 0.5}, "max_iter must be a positive integer"),
         ({"C": [1.0, 2.0]}, "C must be a number"),
@@ -639,7 +630,6 @@ def test_inner_products_do_not_tell_the_origin():
 FORMS = {
     "dense": Dense,
     "columns": lambda X: Dense(np.asfortranarray(X)),
-    "with products": lambda X: Dense(X, X @ X.T),
     "sparse": lambda X: Sparse(sparse.csr_array(X)),
     "inner products": lambda X: InnerProducts(X @ X.T),
 }

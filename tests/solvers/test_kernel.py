@@ -15,11 +15,10 @@ from radiusmargin.features.functions import KernelFunction
 from radiusmargin.problems import Batch, ClassLabels, Kernel, Options, Start
 from radiusmargin.solvers import (
     ConvergenceWarning,
-    held_out_scores,
     kernel_scores,
     kernel_svm,
+    search_kernels,
     solve_kernel,
-    unbeaten,
 )
 from radiusmargin.solvers.kernel import backend
 
@@ -71,13 +70,14 @@ def of_svc(K, y, C, weight=None):
 
 
 TWENTY = [(name, C, "plain") for name in KERNELS for C in (0.1, 1.0)]
-TWENTY += [(name, 10.0, "plain") for name in ("rbf", "laplacian", "cosine")]
+TWENTY += [(name, 10.0, "plain") for name in KERNELS if name != "callable"]  # of which SVC stops at a gap of 2e-6
 TWENTY += [("rbf", 3.0, "weighted"), ("linear", 1.0, "weighted"), ("rbf", 1.0, "sparse"), ("laplacian", 1.0, "sparse")]
 TWENTY += [("rbf", 1.0, "tiny cache"), ("poly", 1.0, "tiny cache")]
 
 
 @pytest.mark.parametrize(("name", "C", "form"), TWENTY)
-def test_it_is_svc_at_the_same_gap(name, C, form):
+def test_it_is_svc_with_the_same_tol(name, C, form):
+    """Identity K2."""
     X, y = data()
     X = X / X.std(axis=0)
     X = np.where(np.abs(X) < 0.5, 0.0, X) if form == "sparse" else X
@@ -91,10 +91,10 @@ def test_it_is_svc_at_the_same_gap(name, C, form):
         "sample_weight": weight,
         "cache_size": 1e-3 if form == "tiny cache" else 500.0,
     }
-    assert_certified(K, y, C * weight, kernel_svm(rows, y, C, **arguments, tol=1e-6), 1e-6)
+    result = kernel_svm(rows, y, C, **arguments, tol=1e-6)
+    assert_certified(K, y, C * weight, result, 1e-6)
     expected, gap = of_svc(K, y, C, weight)
     assert gap < 1e-6
-    result = kernel_svm(rows, y, C, **arguments, tol=max(gap, 1e-10))
     np.testing.assert_allclose(K @ result.coef + result.intercept, expected, atol=1e-4)
 
 
@@ -104,7 +104,7 @@ def test_three_classes_are_those_of_svc(kernel):
     X = X / X.std(axis=0)
     arguments = {"kernel": kernel, "gamma": 0.1, "coef0": 1.0, "degree": 2}
     theirs = SVC(**arguments, tol=1e-6, decision_function_shape="ovo").fit(X, y)
-    ours = SVM(**arguments, tol=1e-8).fit(X, y)
+    ours = SVM(**arguments, tol=1e-6).fit(X, y)
     scores = kernel_scores(
         X, X[ours.support_], pairwise(ours, y), kernel=KernelFunction(kernel, gamma=0.1, degree=2, coef0=1.0)
     )
@@ -121,7 +121,7 @@ def pairwise(model, y):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_gap_bounds_how_far_scores_are_off(name):
-    """P is strongly convex in the separator: |score - best| <= sqrt(2 k(x, x) (P - D)), but for the intercept."""
+    """Identity K4: P is strongly convex in the separator: |score - best| <= sqrt(2 k(x, x) (P - D)), but for the intercept."""
     X, y = data()
     K = KERNELS[name](X)
     loose = kernel_svm(X, y, 10.0, kernel=KERNELS[name], tol=1e-3)
@@ -251,6 +251,17 @@ def test_pairs_of_classes_and_folds_on_shared_rows(n_threads):
     np.testing.assert_allclose(without.objective, results.objective, rtol=2e-7)
 
 
+def searched(batch, held_out, kernels, options, race=None):
+    """Scores of shape (kernels, Cs, K, n); NaN of rows that a member was not scored on."""
+    found = np.full((len(kernels), len(batch.Cs), *batch.labels.shape), np.nan)
+
+    def tell(g, Cs, part, scores):
+        found[np.ix_([g], Cs, range(len(batch.labels)), held_out[part])] = scores
+
+    search_kernels(batch, held_out, kernels, options, tell, race and (lambda parts: race(found, parts)))
+    return found
+
+
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_held_out_scores_are_those_of_single_fits(n_threads):
     X, y = data(120)
@@ -259,7 +270,7 @@ def test_held_out_scores_are_those_of_single_fits(n_threads):
     parts = tuple(np.setdiff1d(np.arange(120), rows) for rows in held_out)
     kernels, Cs = [KERNELS["rbf"], KERNELS["laplacian"]], np.array([3.0, 0.3])
     batch = Batch(Kernel(X), labels, np.ones(120), Cs, subsets=parts)
-    scores = held_out_scores(batch, held_out, kernels, Options(1e-6, n_threads=n_threads))
+    scores = searched(batch, held_out, kernels, Options(1e-6, n_threads=n_threads))
     assert np.isfinite(scores).all()
     for g, k in enumerate(kernels):
         for part, rows in zip(parts, held_out, strict=True):
@@ -269,30 +280,34 @@ def test_held_out_scores_are_those_of_single_fits(n_threads):
                 expected = k(X[rows], X[some]) @ single.coef + single.intercept
                 np.testing.assert_allclose(scores[g, 0, label, rows], expected, atol=5e-3)
     with pytest.raises(ValueError, match="one entry for each of 3 subsets"):
-        held_out_scores(batch, held_out[:2], kernels)
+        search_kernels(batch, held_out[:2], kernels, Options(1e-3), print)
 
 
 @pytest.mark.parametrize("cache_size", [500.0, 1e-3])
-def test_a_race_ends_with_the_best_of_all_members(cache_size):
+def test_members_that_are_dropped_are_scored_no_further(cache_size):
     X, y = data(300)
     held_out = [np.arange(fold, 300, 5) for fold in range(5)]
     parts = tuple(np.setdiff1d(np.arange(300), rows) for rows in held_out)
-    kernels, Cs = [KernelFunction("rbf", gamma=g) for g in (1e-4, 0.03, 0.3, 30.0)], np.array([10.0, 1.0, 0.01])
+    kernels, Cs = [KernelFunction("rbf", gamma=g) for g in (0.03, 0.3, 30.0)], np.array([10.0, 1.0])
     batch = Batch(Kernel(X, cache_size=cache_size), y[None], np.ones(300), Cs, subsets=parts)
-    right = np.sign(held_out_scores(batch, held_out, kernels, Options(1e-5)))[:, :, 0] == y
-    raced = held_out_scores(
-        batch,
-        held_out,
-        kernels,
-        Options(1e-5),
-        lambda scores, seen: unbeaten(np.sign(scores[:, :, 0, seen]) == y[seen], 300),
+    asked = []
+
+    def race(scores, seen):
+        asked.append(list(seen))
+        assert np.isfinite(scores[0, 0, 0, np.concatenate([held_out[part] for part in seen])]).all()
+        return np.array([[True, True], [True, len(asked) < 2], [False, False]])
+
+    whole, raced = (
+        searched(batch, held_out, kernels, Options(1e-5)),
+        searched(batch, held_out, kernels, Options(1e-5), race),
     )
-    whole = np.isfinite(raced).all(axis=(2, 3))
-    assert np.isfinite(raced[..., held_out[0]]).all()  # all have begun
-    assert 0 < whole.sum() < whole.size
-    hits = right.sum(axis=2)
-    assert whole.flat[hits.argmax()]
-    np.testing.assert_array_equal((np.sign(raced[whole][:, 0]) == y).sum(axis=1), hits[whole])
+    assert asked == ([[0], [0, 1], [0, 1, 2], [0, 1, 2, 3]] if cache_size > 1 else [[0]])
+    scored = np.isfinite(raced[:, :, 0])
+    assert scored[0].all()
+    assert scored[1, 0].all()
+    for place, most in (((1, 1), 2 if cache_size > 1 else 5), ((2, 0), 1), ((2, 1), 1)):
+        assert set(np.flatnonzero(scored[place])) == set(np.concatenate(held_out[:most]))
+    np.testing.assert_allclose(raced[np.isfinite(raced)], whole[np.isfinite(raced)], atol=2e-2)
 
 
 def test_a_search_takes_classes_as_codes():
@@ -301,7 +316,12 @@ def test_a_search_takes_classes_as_codes():
     held_out = [np.arange(fold, 90, 4) for fold in range(4)]
     parts = tuple(np.setdiff1d(np.arange(90), rows) for rows in held_out)
     scores = [
-        held_out_scores(Batch(Kernel(X), form, np.ones(90), np.array([1.0]), subsets=parts), held_out, [KERNELS["rbf"]])
+        searched(
+            Batch(Kernel(X), form, np.ones(90), np.array([1.0]), subsets=parts),
+            held_out,
+            [KERNELS["rbf"]],
+            Options(1e-3),
+        )
         for form in (labels, np.asarray(labels))
     ]
     np.testing.assert_allclose(*scores, atol=1e-2)
@@ -424,10 +444,10 @@ def test_a_callback_hears_and_may_end_it():
     ("arguments", "message"),
     [
         ({"X": np.ones((4, 2))}, "kernel matrix of shape"),
-        ({"C": -1.0}, "C must be positive"),
-        ({"cache_size": 0.0}, "cache_size must be positive"),
+        ({"C": -1.0}, "C must be a number in"),
+        ({"cache_size": 0.0}, "cache_size must be a number in"),
         ({"y": np.ones(4)}, "both classes"),
-        ({"tol": 0.0}, "tol must be positive"),
+        ({"tol": 0.0}, "tol must be a number in"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):

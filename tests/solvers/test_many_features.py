@@ -1,5 +1,7 @@
 """Many features: one multiplier after the other, against an oracle, LinearSVC's own problem, and hostile matrices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -151,6 +153,42 @@ def test_subsets_are_rows_that_were_cut_out(form):
     for result, rows in zip(found.objective[:, 0], subsets, strict=True):
         cut = hinge_svm(form(X[rows]), y[rows], 1.0, tol=1e-8)
         assert result == pytest.approx(cut.objective, rel=2e-8)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("B", ["identity", "diagonals"])
+@pytest.mark.parametrize("n_parts", [2, 5, 11])
+def test_parts_side_by_side_are_certified_each(fit_intercept, B, n_parts):
+    """Each is what its rows alone give, at the tolerance, with its own regulariser, and multipliers of its own rows only."""
+    X, y = words(130, 500)
+    rng = np.random.default_rng(n_parts)
+    weight = rng.uniform(0.2, 2.0, 130)
+    parts = [rng.permutation(np.flatnonzero(np.arange(130) % n_parts != f)) for f in range(n_parts)]
+    B = None if B == "identity" else rng.uniform(0.3, 3.0, (n_parts, 500))
+    labels = np.array([y, np.where(np.arange(130) % 7 == 0, 0.0, -y)])
+    cells = np.array([[f, k, 0 if B is None else f] for f in range(n_parts) for k in range(2)])
+    Cs = np.array([0.02, 0.5, 20.0])
+    batch = Batch(Sparse(X), labels, weight, Cs, Quadratics(B), tuple(parts), cells, fit_intercept)
+    found = solve(batch, Options(1e-7, keep_alpha=True))
+    assert found.converged.all()
+    for p, (f, k, r) in enumerate(cells):
+        rows = parts[f][labels[k, parts[f]] != 0]
+        own = None if B is None else B[r]
+        for j, C in enumerate(Cs):
+            result = replace(found[p, j], alpha=found.alpha[p, j, rows])
+            assert_certified(X[rows], labels[k, rows], C, result, 1e-7, own, weight[rows], fit_intercept)
+            assert not np.delete(found.alpha[p, j], rows).any()
+        alone = hinge_svm(X[rows], labels[k, rows], 0.5, own, weight[rows], fit_intercept, tol=1e-7)
+        assert found.objective[p, 1] == pytest.approx(alone.objective, rel=2e-7)
+
+
+def test_parts_side_by_side_stop_where_they_are_told_to():
+    X, y = words(130, 500)
+    parts = [np.arange(0, 100), np.arange(30, 130)]
+    found = hinge_svm_batch(X, y, [0.1, 50.0], rows=parts, tol=1e-10, max_iter=3)
+    assert not found.converged[:, 1].any()
+    assert (found.n_iter <= 3).all()
+    assert (found.dual_objective <= found.objective).all()
 
 
 def test_more_of_both_than_any_matrix_is_formed_for():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from margin_problems import blobs, check_certificate, check_weights, hard_problems, margins, minimum
 
-from radiusmargin.solvers.feature_weighting import mrsvm
+from radiusmargin.solvers.conic.mrsvm import mrsvm
 
 X, y = blobs()
 R = np.ptp(X, axis=0) / 2
@@ -37,6 +37,7 @@ def test_oracle(C, fit_intercept):
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_mr3_strong_duality_at_a_feasible_point(C):
+    """Identity MR3."""
     result = mrsvm(X, y, C)
     check_certificate(result)
     np.testing.assert_allclose(primal(result, X, y, C), result.objective, rtol=1e-9)
@@ -53,6 +54,7 @@ def test_mr3_strong_duality_at_a_feasible_point(C):
 
 
 def test_mr1_unit_radii_give_the_squared_l1_svm_with_squared_hinge():
+    """Identity MR1."""
     w, b = cp.Variable(3), cp.Variable()
     loss = cp.sum_squares(cp.pos(1 - margins(X / R, y, w, b)))
     expected = minimum(cp.square(cp.norm1(w)) / 2 + 3.0 * loss / 2)
@@ -60,6 +62,7 @@ def test_mr1_unit_radii_give_the_squared_l1_svm_with_squared_hinge():
 
 
 def test_mr2_global_scaling():
+    """Identity MR2."""
     base, scaled = mrsvm(X, y, 2.0), mrsvm(7.0 * X, y, 2.0)
     np.testing.assert_allclose(scaled.objective, base.objective / 49, rtol=1e-6)
     np.testing.assert_allclose(scaled.mu, base.mu, atol=1e-4)
@@ -67,6 +70,7 @@ def test_mr2_global_scaling():
 
 
 def test_mr4_one_feature_is_the_l2_svm():
+    """Identity MR4."""
     w, b = cp.Variable(1), cp.Variable()
     loss = cp.sum_squares(cp.pos(1 - margins(X[:, :1], y, w, b)))
     expected = minimum(cp.sum_squares(w) / 2 + 2.0 / R[0] ** 2 * loss / 2)
@@ -74,6 +78,7 @@ def test_mr4_one_feature_is_the_l2_svm():
 
 
 def test_mr5_flipped_labels_and_translation():
+    """Identity MR5."""
     base, flipped, moved = mrsvm(X, y), mrsvm(X, -y), mrsvm(X + np.array([9.0, -3.0, 1.0]), y)
     np.testing.assert_allclose(flipped.coef, -base.coef, atol=1e-4)
     np.testing.assert_allclose(flipped.intercept, -base.intercept, atol=1e-4)
@@ -97,7 +102,7 @@ def test_hard_scalings(name, fit_intercept):
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match=r"C must be in \(0, inf\), got -1"):
+    with pytest.raises(ValueError, match=r"C must be a number in \(0, inf\), got -1"):
         mrsvm(X, y, -1)
     with pytest.raises(ValueError, match="X must have a feature that varies"):
         mrsvm(np.ones((4, 2)), np.array([-1, 1, -1, 1]))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from margin_problems import blobs, check_certificate, check_weights, hard_problems, margins, minimum
 
-from radiusmargin.solvers.max_projection import msvm
+from radiusmargin.solvers.conic.msvm import msvm
 
 X, y = blobs()
 Z = X - X.mean(axis=0)
@@ -31,6 +31,7 @@ def check_dual(result, X, y, C):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("C", [0.01, 0.2, 10.0])
 def test_s1_oracle_and_certificate(C, fit_intercept):
+    """Identity S1."""
     w, b = cp.Variable(3), cp.Variable() if fit_intercept else 0.0
     loss = C * cp.sum(cp.pos(1 - margins(X, y, w, b)))
     expected = minimum(cp.square(cp.norm_inf(Z @ w)) / 2 + loss)
@@ -44,6 +45,7 @@ def test_s1_oracle_and_certificate(C, fit_intercept):
 
 
 def test_s1_the_metric_attains_the_value_of_the_published_problem():
+    """Identity S1."""
     C = 0.2
     result = msvm(X, y, C)
     A = result.coef[None] / result.bound  # a metric of rank one, with w = bound
@@ -53,6 +55,7 @@ def test_s1_the_metric_attains_the_value_of_the_published_problem():
 
 
 def test_s2_affine_invariance():
+    """Identity S2."""
     T = np.random.default_rng(5).normal(size=(3, 3))
     base, mapped = msvm(X, y, 0.2), msvm(X @ T + [1.0, 2.0, 3.0], y, 0.2)
     np.testing.assert_allclose(mapped.objective, base.objective, rtol=1e-7)
@@ -60,6 +63,7 @@ def test_s2_affine_invariance():
 
 
 def test_s3_scaling_the_separator_never_helps():
+    """Identity S3."""
     C = 0.2
     result = msvm(X, y, C)
     u = Z @ result.coef
@@ -70,6 +74,7 @@ def test_s3_scaling_the_separator_never_helps():
 
 
 def test_s4_separable_data_maximise_the_margin_over_the_projection():
+    """Identity S4."""
     X, y = blobs(distance=9.0)
     result = msvm(X, y, 1e3)
     margin = y * (X @ result.coef + result.intercept)
@@ -110,7 +115,7 @@ def test_hard_scalings(name, fit_intercept):
 
 
 def test_bad_parameters():
-    with pytest.raises(ValueError, match=r"C must be in \(0, inf\), got nan"):
+    with pytest.raises(ValueError, match=r"C must be a number in \(0, inf\), got nan"):
         msvm(X, y, np.nan)
 
 

@@ -5,12 +5,13 @@ import pytest
 
 from radiusmargin.geometry import geometric_mean
 from radiusmargin.problems import Options
-from radiusmargin.solvers.alternating import solve_alternating
-from radiusmargin.solvers.matrix_newton import NuclearEnvelope, solve_matrix_newton
-from radiusmargin.solvers.metric_norm import Constrained, MetricNorm, Penalised
-from radiusmargin.solvers.projected_gradient import solve_projected_gradient
-from radiusmargin.solvers.proximal_newton import solve_proximal_newton
-from radiusmargin.solvers.radius_margin import RadiusMarginProblem, initial_state, solve_exact
+from radiusmargin.solvers.metric.alternating import solve_alternating
+from radiusmargin.solvers.metric.exact import solve_exact
+from radiusmargin.solvers.metric.matrix_newton import NuclearEnvelope, solve_matrix_newton
+from radiusmargin.solvers.metric.norm import Constrained, MetricNorm, Penalised
+from radiusmargin.solvers.metric.problem import RadiusMarginProblem, initial_state
+from radiusmargin.solvers.metric.projected_gradient import solve_projected_gradient
+from radiusmargin.solvers.metric.proximal_newton import solve_proximal_newton
 
 
 def make_problem(K=1, n=60, d=4, C=1.0, eta=0.0, penalty=None, seed=0, **kwargs):
@@ -60,6 +61,7 @@ def metric_oracle(problem):
 @pytest.mark.parametrize("penalty", [Constrained(60.0), Penalised(0.5)], ids=["constrained", "penalised"])
 @pytest.mark.parametrize("K", [1, 3])
 def test_exact_solution_matches_the_nuclear_norm_form(K, penalty, eta):
+    """Identity F8."""
     problem = make_problem(K, eta=eta, penalty=penalty)
     result = solve_exact(problem)
     assert result.converged
@@ -70,7 +72,7 @@ def test_exact_solution_matches_the_nuclear_norm_form(K, penalty, eta):
 @pytest.mark.parametrize("eta", [0.0, 0.1])
 @pytest.mark.parametrize("penalty", [Constrained(60.0), Penalised(0.5)], ids=["constrained", "penalised"])
 def test_eliminating_the_metric_changes_nothing(penalty, eta):
-    """F6 and finding 1: the minimum over M of the printed problem is our objective."""
+    """Identity F6: the minimum over M of the printed problem is our objective."""
     problem = make_problem(eta=eta, penalty=penalty)
     assert solve_exact(problem).objective == pytest.approx(metric_oracle(problem), rel=1e-4)
 
@@ -96,6 +98,7 @@ def test_the_certificate_is_reached_and_feasible(form, K, C):
 
 
 def test_the_metric_is_the_geometric_mean_and_meets_its_constraint():
+    """Identity F10."""
     problem = make_problem(eta=0.3)
     result = solve_exact(problem)
     T, w = problem.norm.T, result.coef[0]
@@ -106,6 +109,7 @@ def test_the_metric_is_the_geometric_mean_and_meets_its_constraint():
 
 
 def test_without_smoothing_the_metric_has_rank_one():
+    """Identity F9."""
     problem = make_problem()
     result = solve_exact(problem)
     w, T = result.coef[0], problem.norm.T
@@ -113,6 +117,8 @@ def test_without_smoothing_the_metric_has_rank_one():
 
 
 def test_large_eta_semi_whitens_and_small_eta_whitens():
+    """Identity F11."""
+
     def direction(eta):
         w = solve_exact(make_problem(eta=eta, C=0.1, tol=1e-9)).coef[0]
         return w / np.linalg.norm(w)
@@ -128,7 +134,7 @@ def test_large_eta_semi_whitens_and_small_eta_whitens():
 
 
 def test_shared_metric_gives_low_rank():
-    """F8: three one-vs-rest problems in general position meet in two dimensions."""
+    """Identity F8: three one-vs-rest problems in general position meet in two dimensions."""
     problem = make_problem(3, penalty=Penalised(10.0), C=1.0, d=6, n=120)
     singular = np.linalg.svd(problem.norm.root @ solve_exact(problem).coef.T, compute_uv=False)
     assert singular[0] > 0

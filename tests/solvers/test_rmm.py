@@ -14,7 +14,7 @@ from margin_problems import (
     svm,
 )
 
-from radiusmargin.solvers.relative_margin import rmm
+from radiusmargin.solvers.conic.rmm import rmm
 
 X, y = blobs()
 
@@ -41,6 +41,7 @@ def test_oracle(C, B, fit_intercept):
 
 
 def test_r1_a_wide_bound_gives_the_svm():
+    """Identity R1."""
     free = rmm(X, y, 1.0, np.inf)
     np.testing.assert_allclose(free.objective, svm(X, y, 1.0), rtol=1e-7)
     wide = rmm(X, y, 1.0, 1.001 * np.abs(f(free)).max())
@@ -50,6 +51,7 @@ def test_r1_a_wide_bound_gives_the_svm():
 
 
 def test_r2_the_objective_falls_with_the_bound():
+    """Identity R2."""
     objectives = [rmm(X, y, 1.0, B).objective for B in (0.0, 0.5, 1.0, 1.2, 1.5, 2.0, np.inf)]
     assert (np.diff(objectives) <= 1e-9).all()
     nothing = rmm(X, y, 1.0, 0.0)
@@ -60,6 +62,7 @@ def test_r2_the_objective_falls_with_the_bound():
 
 @pytest.mark.parametrize("B", [0.5, 1.0, 1.3, 2.0])
 def test_r3_r4_r9_duality_slackness_and_bounds(B):
+    """Identities R3, R4 and R9."""
     C = 2.0
     result = rmm(X, y, C, B)
     check_certificate(result)
@@ -69,7 +72,7 @@ def test_r3_r4_r9_duality_slackness_and_bounds(B):
     assert (result.alpha <= C).all()
     assert abs(theta(result).sum()) < 1e-9
     np.testing.assert_allclose(X.T @ theta(result), result.coef, atol=1e-5)
-    # the dual value, from the multipliers alone (3.2)
+    # the dual value, from the multipliers alone
     v = X.T @ theta(result)
     dual = result.alpha.sum() - B * (lam + lam_star).sum() - v @ v / 2
     np.testing.assert_allclose(dual, result.dual_objective, rtol=1e-9)
@@ -82,6 +85,7 @@ def test_r3_r4_r9_duality_slackness_and_bounds(B):
 
 
 def test_r4_a_misclassified_point_may_sit_on_the_far_bound():
+    """Identity R4."""
     x, labels = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0], [-3.0]]), np.repeat([-1, 1], [3, 4])
     result = rmm(x, labels, 1.0, 1.5)
     assert result.alpha[6] == pytest.approx(1.0)
@@ -98,10 +102,12 @@ def test_r4_a_misclassified_point_may_sit_on_the_far_bound():
     ],
 )
 def test_r5_r6_the_outputs_are_invariant(change, C):
+    """Identities R5 and R6."""
     np.testing.assert_allclose(f(rmm(change(X), y, C, 1.5), change(X)), f(rmm(X, y, 1.0, 1.5)), atol=1e-5)
 
 
 def test_r7_r8_flipped_labels_and_duplicated_rows():
+    """Identities R7 and R8."""
     base = f(rmm(X, y, 1.0, 1.5))
     np.testing.assert_allclose(f(rmm(X, -y, 1.0, 1.5)), -base, atol=1e-5)
     np.testing.assert_allclose(f(rmm(np.r_[X, X], np.r_[y, y], 0.5, 1.5)), base, atol=1e-5)
@@ -109,6 +115,7 @@ def test_r7_r8_flipped_labels_and_duplicated_rows():
 
 @pytest.mark.parametrize("B", [0.3, 1.0])
 def test_r10_below_one_the_hinge_is_linear(B):
+    """Identity R10."""
     w, b = cp.Variable(3), cp.Variable()
     linear = minimum(cp.sum_squares(w) / 2 - cp.sum(margins(X, y, w, b)), [cp.abs(X @ w + b) <= B])
     assert rmm(X, y, 1.0, B).objective == pytest.approx(len(y) + linear, rel=1e-6)
@@ -136,10 +143,10 @@ def test_an_iteration_limit_is_reported():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": 0.0}, r"C must be in \(0, inf\), got 0.0"),
-        ({"C": np.inf}, r"C must be in \(0, inf\), got inf"),
-        ({"B": -1.0}, r"B must be in \[0, inf\], got -1.0"),
-        ({"B": np.nan}, r"B must be in \[0, inf\], got nan"),
+        ({"C": 0.0}, r"C must be a number in \(0, inf\), got 0.0"),
+        ({"C": np.inf}, r"C must be a number in \(0, inf\), got inf"),
+        ({"B": -1.0}, r"B must be a number in \[0, inf\], got -1.0"),
+        ({"B": np.nan}, r"B must be a number in \[0, inf\], got nan"),
     ],
 )
 def test_bad_parameters(parameters, message):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from margin_problems import blobs, check_certificate, check_weights, hard_problems, margins, minimum, svm
 
-from radiusmargin.solvers.conic import ConicProgram, ConicSolverError
-from radiusmargin.solvers.pairwise_radius import rsvm_mu_plus, rsvm_plus
+from radiusmargin.solvers.conic.program import ConicProgram, ConicSolverError
+from radiusmargin.solvers.conic.rsvm import rsvm_mu_plus, rsvm_plus
 
 X, y = blobs()
 BOTH = pytest.mark.parametrize("solve", [rsvm_mu_plus, rsvm_plus])
@@ -23,7 +23,7 @@ def scaling(result):
 
 
 def oracle(solve, X, y, C, lam, fit_intercept=True):
-    """The model with all pairs, by cvxpy (5.1; 6.2 for R-SVM+)."""
+    """The model with all pairs, by cvxpy (identity P5 for R-SVM+)."""
     d = X.shape[1]
     w, b, r = cp.Variable(d), cp.Variable() if fit_intercept else 0.0, cp.Variable()
     loss = C * cp.sum(cp.pos(1 - margins(X, y, w, b)))
@@ -62,6 +62,7 @@ def check_point(result, X, y, C, lam):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize(("C", "lam"), [(1.0, 0.0), (1.0, 0.3), (10.0, 30.0), (0.1, 1.0)])
 def test_m5_m7_p4_p5_constraint_generation_is_the_problem_with_all_pairs(solve, C, lam, fit_intercept):
+    """Identities M5, M7, P4 and P5."""
     result = solve(X, y, C, lam, fit_intercept=fit_intercept)
     check_certificate(result)
     check_point(result, X, y, C, lam)
@@ -80,6 +81,7 @@ def test_pairs_with_a_multiplier_are_diameters(solve):
 
 
 def test_m1_without_radius_the_squared_l1_svm():
+    """Identity M1."""
     w, b = cp.Variable(3), cp.Variable()
     expected = minimum(cp.square(cp.norm1(w)) / 2 + cp.sum(cp.pos(1 - margins(X, y, w, b))))
     result = rsvm_mu_plus(X, y, 1.0, 0.0)
@@ -88,12 +90,14 @@ def test_m1_without_radius_the_squared_l1_svm():
 
 
 def test_m2_one_feature_is_the_svm_and_its_range():
+    """Identity M2."""
     x = X[:, :1]
     expected = svm(x, y, 1.0) + 2.0 * np.ptp(x) ** 2 / 2
     np.testing.assert_allclose(rsvm_mu_plus(x, y, 1.0, 2.0).objective, expected, rtol=1e-6)
 
 
 def test_p1_without_radius_the_svm():
+    """Identity P1."""
     result = rsvm_plus(X, y, 1.0, 0.0)
     np.testing.assert_allclose(result.objective, svm(X, y, 1.0), rtol=1e-6)
     np.testing.assert_allclose(result.metric, 1)
@@ -101,6 +105,7 @@ def test_p1_without_radius_the_svm():
 
 @pytest.mark.parametrize(("solve", "power"), [(rsvm_mu_plus, 4), (rsvm_plus, 2)])
 def test_m3_p2_scaling(solve, power):
+    """Identities M3 and P2."""
     s = 3.0
     base, scaled = solve(X, y, s**2, s**power), solve(s * X, y, 1.0, 1.0)
     np.testing.assert_allclose(scaled.objective, base.objective / s**2, rtol=1e-6)
@@ -108,6 +113,7 @@ def test_m3_p2_scaling(solve, power):
 
 
 def test_m4_the_radius_falls_and_the_objective_is_concave_in_lambda():
+    """Identity M4."""
     results = [rsvm_mu_plus(X, y, 1.0, lam) for lam in (0.0, 0.5, 1.0, 1.5, 2.0)]
     objectives = np.array([result.objective for result in results])
     assert (np.diff([result.radius for result in results]) <= 1e-6).all()
@@ -116,6 +122,7 @@ def test_m4_the_radius_falls_and_the_objective_is_concave_in_lambda():
 
 
 def test_m6_the_bound_chain_of_the_radius():
+    """Identity M6."""
     result = rsvm_mu_plus(X, y, 1.0, 1.0)
     V, half = X * np.sqrt(result.mu), np.sqrt(result.radius / 2)
     c, R = cp.Variable(3), np.sqrt(result.mu @ (np.ptp(X, axis=0) / 2) ** 2)
@@ -125,6 +132,7 @@ def test_m6_the_bound_chain_of_the_radius():
 
 
 def test_m8_a_large_lambda_forgets_the_labels():
+    """Identity M8."""
     lam, other = 1e6, np.roll(y, 1) * np.sign(X[:, 0])
     mu = cp.Variable(3, nonneg=True)
     radius = minimum(cp.max(d2(X) @ mu) / 2, [cp.sum(mu) == 1])
@@ -135,6 +143,7 @@ def test_m8_a_large_lambda_forgets_the_labels():
 
 @BOTH
 def test_m9_translation_and_permutation(solve):
+    """Identity M9."""
     order = [2, 0, 1]
     base = solve(X, y, 1.0, 0.5)
     moved, permuted = solve(X + np.array([4.0, -9.0, 2.0]), y, 1.0, 0.5), solve(X[:, order], y, 1.0, 0.5)
@@ -144,12 +153,14 @@ def test_m9_translation_and_permutation(solve):
 
 
 def test_p3_large_c_and_lambda_are_invariant_to_feature_scales():
+    """Identity P3."""
     D = np.array([1.0, 5.0, 0.3])
     base, other = (rsvm_plus(A, y, 1e5, 1e5).coef for A in (X, X * D))
     np.testing.assert_allclose(other * D, base, atol=1e-3 * np.abs(base).max())
 
 
-def test_6_3_the_model_is_the_svm_on_its_metric():
+def test_p7_the_model_is_the_svm_on_its_metric():
+    """Identity P7."""
     result = rsvm_plus(X, y, 1.0, 0.5)
     q = 1 / result.metric - 1
     np.testing.assert_allclose(svm(X * np.sqrt(result.metric), y, 1.0), result.objective, rtol=1e-6)
@@ -157,6 +168,7 @@ def test_6_3_the_model_is_the_svm_on_its_metric():
 
 
 def test_p6_the_mean_over_pairs_is_the_scatter():
+    """Identity P6."""
     n, S = len(X), ((X - X.mean(axis=0)) ** 2).sum(axis=0)
     np.testing.assert_allclose(d2(X).mean(axis=0), 2 * S / (n - 1))
 
@@ -179,9 +191,10 @@ def test_hard_scalings(solve, name):
 
 
 @BOTH
-def test_a_limit_of_rounds_is_reported(solve):
+def test_a_limit_of_rounds_is_reported(solve, monkeypatch):
+    monkeypatch.setattr("radiusmargin.solvers.conic.rsvm.MOST_ROUNDS", 1)
     big, labels = blobs(n=300, d=8)
-    result = solve(big, labels, 1.0, 300.0, max_rounds=1)
+    result = solve(big, labels, 1.0, 300.0)
     assert result.n_rounds == 1
     assert not result.converged
     assert result.objective >= result.dual_objective
@@ -200,5 +213,5 @@ def test_a_solver_that_always_fails_is_a_clear_error(solve, monkeypatch):
 @BOTH
 @pytest.mark.parametrize(("C", "lam", "name"), [(0.0, 1.0, "C"), (1.0, -1.0, "lam"), (1.0, np.inf, "lam")])
 def test_bad_parameters(solve, C, lam, name):
-    with pytest.raises(ValueError, match=rf"{name} must be in .0, inf\), got"):
+    with pytest.raises(ValueError, match=rf"{name} must be a number in .0, inf\), got"):
         solve(X, y, C, lam)

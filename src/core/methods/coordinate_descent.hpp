@@ -12,10 +12,31 @@
 
 namespace rm {
 
+namespace descent {
+constexpr double kFirstSlack = 0.5, kTighter = 0.5;  // violation at which shrunk rows are looked at again
+constexpr double kRest = 1e-13;                      // violation that is rounding
+constexpr double kMostUnseen = 20;                   // passes without a look at the gap
+constexpr double kHopeful = 0.9;                     // of the tolerance: an estimate of the gap that is worth a look
+constexpr double kDrift = 30;                        // passes after which w is summed anew
+}  // namespace descent
+
+// The same sequence in every run.
+class RandomNumbers {
+  public:
+    Index below(Index m) {  // from 0 to m - 1
+        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<Index>((state_ >> 33) % static_cast<std::uint64_t>(m));
+    }
+
+  private:
+    std::uint64_t state_ = 0x9E3779B97F4A7C15u;
+};
+
 // Where sum c max(0, 1 - y (f + b)) is least in b: the kink y - f at which its slope changes sign.
 class BestIntercept {
   public:
     double of(Index n, const double* f, const double* y, const double* c) {
+        if (n == 0) return 0.0;
         kinks_.resize(n);
         double slope = 0;  // left of all kinks
         for (Index i = 0; i < n; ++i) {
@@ -68,23 +89,21 @@ class CoordinateDescent {
             if (options_.poll) options_.poll();
             const double violation = epoch();
             b_ += rho_ * sum_;
-            const bool at_rest = violation <= kRest && active_ == n_;
-            if (violation <= slack_) slack_ *= kTighter, free_all();
-            if (!at_rest && work_ < next_check_) continue;
-            if (finished() || at_rest || too_slow(passes)) break;
+            const bool at_rest = violation <= descent::kRest && active_ == n_;
+            if (violation <= slack_) slack_ *= descent::kTighter, free_all();
+            const double gap = estimated_gap();
+            expect(gap);
+            if (!at_rest && !worth_a_look(gap) && !too_slow(passes)) continue;
+            looked_ = work_;
+            if (certified_gap() <= options_.tol || at_rest || too_slow(passes)) break;
         }
         best.n_iter += std::min(options_.max_iter, static_cast<int>(std::ceil(work_ / pass_)));
         offer(best);
     }
 
   private:
-    static constexpr double kFirstSlack = 0.5, kTighter = 0.5;  // violation at which shrunk rows are looked at again
-    static constexpr double kRest = 1e-13;                      // violation that is rounding
-    static constexpr double kFirstCheck = 2, kFirstWarm = 1;    // passes before the first look at the gap
-    static constexpr double kCautious = 0.7;                    // of the work that the gap is expected to need
-    static constexpr double kMostUnseen = 20;                   // passes without a look
-    static constexpr int kSure = 3;                             // checks after which that expectation is trusted
-    static constexpr double kDrift = 30;                        // passes after which w is summed anew
+    static constexpr double kSpan = 1.5;  // by which the work grows between two estimates that tell how fast the gap falls
+    static constexpr int kSure = 3;       // of them, after which that is trusted
 
     double cost(Index i) const { return 1.0 + double(A_.stored(i)); }  // of a visit
     const double* inverse() const { return inverse_.empty() ? nullptr : inverse_.data(); }
@@ -106,7 +125,6 @@ class CoordinateDescent {
         }
         if (!start.theta.empty() && problem_.intercept())
             b_ = start.theta[d_] - dot(d_, A_.mean(), start.theta.data());
-        check_after((start.alpha.empty() ? kFirstCheck : kFirstWarm) * pass_);
     }
     void sum_anew() {
         std::fill(w_.begin(), w_.end(), 0.0);
@@ -130,11 +148,11 @@ class CoordinateDescent {
     // One visit to every active row; returns by how much they were in the wrong.
     double epoch() {
         double most = -HUGE_VAL, least = HUGE_VAL;
-        for (Index s = 0; s < active_; ++s) std::swap(order_[s], order_[s + below(active_ - s)]);
+        for (Index s = 0; s < active_; ++s) std::swap(order_[s], order_[s + random_.below(active_ - s)]);
         for (Index s = 0; s < active_; ++s) {
             const Index i = order_[s];
             if (s + 1 < active_) A_.fetch_row(order_[s + 1]);
-            const double score = A_.dot_row(i, w_.data()), bound = problem_.c[i];
+            const double score = scores_[i] = A_.dot_row(i, w_.data()), bound = problem_.c[i];
             const double slope = problem_.y[i] * (score + b_ + rho_ * sum_) - 1.0;
             work_ += cost(i);
             const bool low = alpha_[i] <= 0.0, high = alpha_[i] >= bound;
@@ -150,10 +168,6 @@ class CoordinateDescent {
         return active_ > 0 ? most - least : 0.0;
     }
     void free_all() { active_ = n_, most_ = HUGE_VAL, least_ = -HUGE_VAL; }
-    Index below(Index m) {  // a random number from 0 to m - 1; the same sequence in every run
-        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<Index>((state_ >> 33) % static_cast<std::uint64_t>(m));
-    }
 
     // Moves to y'alpha = 0: by the multipliers between their bounds, where these can, since they are still being moved anyway.
     void restore_balance() {
@@ -176,24 +190,36 @@ class CoordinateDescent {
             if (balanced[i] != alpha_[i]) change(i, balanced[i], A_.dot_row(i, w_.data()));
     }
 
-    // Looks at the gap, and says when to look again: it falls by about the same factor in every pass.
-    bool finished() {
-        const double gap = certify_here();
-        const double rate = gap < gap_ ? std::log(gap_ / gap) / (work_ - checked_) : 0.0;
-        needed_ = rate > 0 ? std::log(std::max(gap / options_.tol, 1.0)) / rate : 0.0;
-        const double most = std::min(0.5 * work_, kMostUnseen * pass_);  // it may fall faster than it did
-        check_after(std::clamp(kCautious * needed_, pass_, std::max(most, pass_)));
-        gap_ = gap, checked_ = work_, ++checks_;
-        return gap <= options_.tol;
+    // By the scores that rows had when they were visited last: what it costs is nothing against a pass over the rows.
+    double estimated_gap() const {
+        double loss = 0, total = 0;
+        for (Index i = 0; i < n_; ++i) {
+            loss += problem_.c[i] * std::max(0.0, 1.0 - problem_.y[i] * (scores_[i] + b_));
+            total += alpha_[i];
+        }
+        return relative_gap(loss, total);
     }
-    void check_after(double work) { next_check_ = std::min(work_ + work, options_.max_iter * pass_); }
+    double relative_gap(double loss, double total) const {
+        const double objective = 0.5 * square_ + loss + problem_.constant;
+        return (objective - (total - 0.5 * square_ + problem_.constant)) / std::abs(objective);
+    }
+    bool worth_a_look(double gap) const {
+        return gap <= descent::kHopeful * options_.tol || work_ - looked_ >= descent::kMostUnseen * pass_;
+    }
+    // How much more work it will take: the gap falls by about the same factor in every pass.
+    void expect(double gap) {
+        if (work_ < kSpan * marked_) return;
+        const double rate = gap < gap_ ? std::log(gap_ / gap) / (work_ - marked_) : 0.0;
+        needed_ = rate > 0 ? std::log(std::max(gap / options_.tol, 1.0)) / rate : 0.0;
+        gap_ = gap, marked_ = work_, ++marks_;
+    }
     bool too_slow(double passes) const {
         if (work_ >= std::min<double>(passes, options_.max_iter) * pass_) return true;
-        return checks_ >= kSure && work_ + needed_ > passes * pass_;
+        return marks_ >= kSure && work_ + needed_ > passes * pass_;
     }
-    double certify_here() {
+    double certified_gap() {
         restore_balance();
-        if (work_ - fresh_ > kDrift * pass_) sum_anew();
+        if (work_ - fresh_ > descent::kDrift * pass_) sum_anew();
         for (Index i = 0; i < n_; ++i) {
             if (i + 1 < n_) A_.fetch_row(i + 1);
             scores_[i] = A_.dot_row(i, w_.data());
@@ -223,11 +249,11 @@ class CoordinateDescent {
     Index active_;
     BestIntercept intercept_;
     double b_ = 0, best_b_ = 0, rho_ = 0, sum_ = 0, square_ = 0;  // sum y alpha, w'Bw
-    double most_ = HUGE_VAL, least_ = -HUGE_VAL, slack_ = kFirstSlack;
-    double pass_ = 0, work_ = 0, fresh_ = 0, checked_ = 0, next_check_ = 0, needed_ = 0;  // numbers of the rows read
-    int checks_ = 0;
+    double most_ = HUGE_VAL, least_ = -HUGE_VAL, slack_ = descent::kFirstSlack;
+    double pass_ = 0, work_ = 0, fresh_ = 0, marked_ = 0, looked_ = 0, needed_ = 0;  // numbers of the rows read
+    int marks_ = 0;
     double gap_ = HUGE_VAL, objective_ = HUGE_VAL, dual_ = -HUGE_VAL;
-    std::uint64_t state_ = 0x9E3779B97F4A7C15u;
+    RandomNumbers random_;
 };
 
 }  // namespace rm

@@ -33,13 +33,14 @@ class Pairs {
         double target = 0.9 * options_.tol;
         go_home();
         bool stuck = false;
-        for (int certificates = 0;;) {
+        for (int certificates = 0, polished = 0;;) {
             const Corridor corridor = set_.corridor();
             const double gap = gap_of(corridor);
             poll(found.n_pairs, gap);
             const bool late = found.n_pairs / p_.n >= most_sweeps();
             if (set_.wake(corridor)) stuck = false;
-            if (gap > target && !is_exhausted(corridor, gap) && !stuck && !late) {
+            const bool is_far = gap > target || corridor.width() > strategy::widest_corridor(options_.tol);
+            if (is_far && !is_exhausted(corridor, gap) && !stuck && !late) {
                 shrink(corridor);
                 const Index most = strategy::pairs_at_once(set_.size(), set_.are_dear());
                 const Index moved = options_.intercept ? move_pairs(most) : move_singles(most);
@@ -52,7 +53,7 @@ class Pairs {
             stuck = false;
             set_.leave();
             if (at_home && !options_.strict) return estimate(corridor, gap, found), found;
-            if (at_home && certify(found)) return found;
+            if (at_home && certify(found) && (late || is_narrow() || ++polished > strategy::kPolishes)) return found;
             if (at_home && (late || ++certificates == strategy::kCertificates)) return from_inside(found);
             if (at_home && gap <= target) target *= 0.3;
             go_home();
@@ -224,6 +225,8 @@ class Pairs {
         negative_ = negative_ || found.negative;
         return found.gap() <= options_.tol;
     }
+
+    bool is_narrow() const { return p_.corridor_of(p_.taking_part).width() <= strategy::widest_corridor(options_.tol); }
 
     PairOptions options_;
     KernelProblem p_;

@@ -26,7 +26,7 @@ class PrincipalAxes {
         if (!find_axes(rows)) return;
         const Vector zero(r_, 0.0), q = rotated_linear_term();
         const Regularizer identity(nullptr, r_, false);
-        const DenseRows A({rows.data(), r_, 1, n_, r_, nullptr}, problem_.y, zero.data(), problem_.intercept());
+        const DenseRows A({rows.data(), r_, 1, n_, r_}, problem_.y, zero.data(), problem_.intercept());
         const Problem<DenseRows> rotated{A, identity, problem_.c, problem_.y, problem_.q ? q.data() : nullptr,
                                          problem_.constant};
         Solution found;

@@ -1,7 +1,6 @@
 // The caller's array, and rows of it.
 #pragma once
 #include <cmath>
-#include <numeric>
 
 #include "rows/columns.hpp"
 #include "rows/inner_products.hpp"
@@ -11,10 +10,9 @@ namespace rm {
 struct DenseArray : FeatureSource {
     const double* X;
     Index row_stride, column_stride, n, d;
-    const double* products;  // inner products of the rows, from any origin, or none
 
-    DenseArray(const double* X, Index row_stride, Index column_stride, Index n, Index d, const double* products)
-        : X(X), row_stride(row_stride), column_stride(column_stride), n(n), d(d), products(products) {}
+    DenseArray(const double* X, Index row_stride, Index column_stride, Index n, Index d)
+        : X(X), row_stride(row_stride), column_stride(column_stride), n(n), d(d) {}
     double score(Index i, const double* w) const {
         double sum = 0;
         for (Index k = 0; k < d; ++k) sum += X[i * row_stride + k * column_stride] * w[k];
@@ -33,9 +31,7 @@ struct DenseArray : FeatureSource {
 class DenseRows : public Features {
   public:
     DenseRows(const DenseArray& X, const double* y, const double* mean, bool intercept)
-        : X_(X.X), row_(X.row_stride), col_(X.column_stride), n_(X.n), d_(X.d), D_(X.d + intercept), y_(y), mean_(mean),
-          // Inner products from another origin serve only where an intercept takes up the difference.
-          products_(intercept ? X.products : nullptr), n_products_(X.n) {}
+        : X_(X.X), row_(X.row_stride), col_(X.column_stride), n_(X.n), d_(X.d), D_(X.d + intercept), y_(y), mean_(mean) {}
     DenseRows(DenseRows&&) = default;
     DenseRows(const DenseRows&) = delete;
 
@@ -75,10 +71,6 @@ class DenseRows : public Features {
     }
     const Vector& row_gram(const Regularizer& B, const Poll&) const {  // computed once: every C of a path needs it again
         if (!row_gram_.empty()) return row_gram_;
-        if (products_ && B.identity()) {
-            Vector means;
-            return row_gram_ = centred_gram(products_, n_products_, places(), y_, means);
-        }
         Vector rows(static_cast<std::size_t>(n_) * d_);
         for (Index i = 0; i < n_; ++i) {
             for (Index k = 0; k < d_; ++k) rows[i * d_ + k] = y_[i] * (X_[i * row_ + k * col_] - mean_[k]);
@@ -129,7 +121,7 @@ class DenseRows : public Features {
     // The rows J with labels y as an array of its own.
     DenseRows rows(const std::vector<Index>& J, const Vector& y, const Poll& poll) const {
         const Index m = static_cast<Index>(J.size());
-        DenseRows out({nullptr, d_, 1, m, d_, nullptr}, nullptr, mean_, D_ > d_);
+        DenseRows out({nullptr, d_, 1, m, d_}, nullptr, mean_, D_ > d_);
         out.owned_.resize(static_cast<std::size_t>(m) * (d_ + 1));
         std::copy(y.begin(), y.end(), out.owned_.begin() + m * d_);
         for (Index j = 0; j < m; ++j) {
@@ -138,11 +130,6 @@ class DenseRows : public Features {
         }
         out.X_ = out.owned_.data();
         out.y_ = out.X_ + m * d_;
-        if (products_) {
-            out.products_ = products_, out.n_products_ = n_products_;
-            const std::vector<Index> known = places();
-            for (Index j = 0; j < m; ++j) out.places_.push_back(known[J[j]]);
-        }
         return out;
     }
 
@@ -153,21 +140,10 @@ class DenseRows : public Features {
     }
 
   private:
-    // Of the rows among those whose inner products are known.
-    std::vector<Index> places() const {
-        if (!places_.empty()) return places_;
-        std::vector<Index> all(n_);
-        std::iota(all.begin(), all.end(), Index{0});
-        return all;
-    }
-
     const double* X_;
     Index row_, col_, n_, d_, D_;
     const double* y_;
     const double* mean_;
-    const double* products_;
-    Index n_products_;
-    std::vector<Index> places_;
     Vector owned_;
     mutable Vector buffer_, signed_, row_gram_;
 };

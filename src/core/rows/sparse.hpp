@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <numeric>
 
-#include "rows/inner_products.hpp"
+#include "loops/lanes.hpp"
+#include "rows/dense.hpp"
 
 namespace rm {
 
@@ -15,6 +16,13 @@ struct SparseArray : FeatureSource {
 
     SparseArray(const double* values, const std::int32_t* indices, const std::int64_t* indptr, Index n, Index d)
         : values(values), indices(indices), indptr(indptr), n(n), d(d) {}
+    SparseRow row(Index i) const { return {values + indptr[i], indices + indptr[i], static_cast<Index>(indptr[i + 1] - indptr[i])}; }
+    void fetch(Index i) const {  // says that row i comes soon
+        constexpr Index kLine = 64;  // bytes
+        const auto first = indptr[i], last = indptr[i + 1];
+        for (auto p = first; p < last; p += kLine / Index{sizeof(double)}) prefetch(values + p);
+        for (auto p = first; p < last; p += kLine / Index{sizeof(std::int32_t)}) prefetch(indices + p);
+    }
     double score(Index i, const double* w) const {
         double even = 0, odd = 0;  // two sums: one would wait for itself
         auto p = indptr[i];
@@ -32,6 +40,36 @@ struct SparseArray : FeatureSource {
     }
     template <class F>
     void with_form(const Chosen& chosen, bool sift, const Poll& poll, F&& f) const;
+};
+
+// What a dense array stores that is not zero.
+class SparseCopy {
+  public:
+    explicit SparseCopy(const DenseArray& X) : n_(X.n), d_(X.d), indptr_(X.n + 1, 0) {
+        for (Index i = 0; i < n_; ++i) {
+            const double* row = X.X + i * X.row_stride;
+            for (Index k = 0; k < d_; ++k)
+                if (row[k] != 0.0) values_.push_back(row[k]), indices_.push_back(static_cast<std::int32_t>(k));
+            indptr_[i + 1] = static_cast<std::int64_t>(values_.size());
+        }
+    }
+    SparseArray array() const { return {values_.data(), indices_.data(), indptr_.data(), n_, d_}; }
+
+    // Whether most numbers are zero, by some of the rows.
+    static bool pays(const DenseArray& X) {
+        if (!strategy::visit_sparse(X.d) || X.column_stride != 1) return false;
+        const Index step = std::max<Index>(1, X.n / strategy::kDensitySample);
+        double seen = 0, stored = 0;
+        for (Index i = 0; i < X.n; i += step, seen += double(X.d))
+            for (Index k = 0; k < X.d; ++k) stored += X.X[i * X.row_stride + k] != 0.0;
+        return strategy::mostly_zeros(stored / std::max(seen, 1.0));
+    }
+
+  private:
+    Index n_, d_;
+    Vector values_;
+    std::vector<std::int32_t> indices_;
+    std::vector<std::int64_t> indptr_;
 };
 
 // Some or all of the caller's rows, where they are; centred implicitly: the matrix is neither filled nor copied.
@@ -123,12 +161,7 @@ class SparseRows : public Features {
             sum += X_.values[p] * X_.values[p] * (scale ? scale[X_.indices[p]] : 1.0);
         return sum;
     }
-    void fetch_row(Index i) const {
-        constexpr Index kLine = 64;  // bytes
-        const auto first = X_.indptr[places_[i]], last = X_.indptr[places_[i] + 1];
-        for (auto p = first; p < last; p += kLine / Index{sizeof(double)}) prefetch(X_.values + p);
-        for (auto p = first; p < last; p += kLine / Index{sizeof(std::int32_t)}) prefetch(X_.indices + p);
-    }
+    void fetch_row(Index i) const { X_.fetch(places_[i]); }
 
     template <class F>
     void with_rows(const std::vector<Index>& J, const Poll&, F&& f) const {

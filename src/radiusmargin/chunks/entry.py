@@ -13,11 +13,16 @@ from .sources import CHUNK, ArraySource, ChunkSource, ReaderSource
 LARGE = 1 << 30  # bytes, as doubles, from which a memory map is not read as a whole
 
 
-def in_chunks(X) -> bool:
+def in_chunks(X: Any) -> bool:
     """Whether rows are to be read chunk by chunk.
 
     Those of a dask array or data frame, of an array on disk (zarr, HDF5), of a memory map of a gigabyte and more, and of a
     function that returns an iterator of chunks.
+
+    Parameters
+    ----------
+    X : Any
+        What was given to `fit` or `predict`.
     """
     if type(X) is np.ndarray or sparse.issparse(X):
         return False
@@ -34,8 +39,18 @@ def _is_on_disk(X):
     return all(hasattr(X, name) for name in ("shape", "dtype", "chunks", "__getitem__"))
 
 
-def source_of(X, y=None, weight=None, n_threads: int | None = None):
-    """The source of rows that are `in_chunks`."""
+def source_of(X: Any, y: Any = None, weight: Any = None, n_threads: int | None = None) -> ChunkSource:
+    """The source of rows that are `in_chunks`.
+
+    Parameters
+    ----------
+    X : Any
+        Rows that are `in_chunks`.
+    y, weight : Any, optional
+        Their labels and weights, in chunks too; None where X is a function that gives them.
+    n_threads : int or None
+        Threads that read; -1 takes every core.
+    """
     if isinstance(X, ChunkSource):
         return X
     if _is_dask(X):
@@ -51,11 +66,18 @@ def source_of(X, y=None, weight=None, n_threads: int | None = None):
     return ArraySource(X, y if hasattr(y, "__getitem__") else np.asarray(y), weight, n_threads)
 
 
-def map_chunks(function: Callable[[np.ndarray], np.ndarray], X) -> Any:
+def map_chunks(function: Callable[[np.ndarray], np.ndarray], X: Any) -> Any:
     """A function of rows, applied to chunks of them.
 
     Lazily to a dask collection; to an array on disk block by block, whose results are put together; to a function that
     reads chunks as an iterator of results.
+
+    Parameters
+    ----------
+    function : callable
+        Of an array of rows; returns one entry or row for each of them.
+    X : Any
+        Rows that are `in_chunks`.
     """
     if _is_dask(X):
         from .collections import map_blocks

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
-from ..problems import Chunk
+from .._types import ArrayLike
+from ..problems import Chunk, Summary
 
 CHUNK = 1 << 22  # numbers: 32 MiB of doubles are read at a time by each thread
 
@@ -49,7 +51,14 @@ class ArraySource(ChunkSource):
     [(0, (2, 2)), (1, (2, 2)), (2, (1, 2))]
     """
 
-    def __init__(self, X, y, weight=None, n_threads: int | None = 1, rows: int | None = None):
+    def __init__(
+        self,
+        X: np.ndarray,
+        y: ArrayLike,
+        weight: ArrayLike | None = None,
+        n_threads: int | None = 1,
+        rows: int | None = None,
+    ):
         self.X, self.y, self.weight, self.n_threads = X, y, weight, n_threads
         if len(X.shape) != 2:
             raise ValueError(f"X must be two-dimensional, got shape {X.shape}.")
@@ -76,7 +85,7 @@ class ArraySource(ChunkSource):
         weight = self.weight[rows] if hasattr(self.weight, "__len__") else self.weight
         return Chunk(i, self.X[rows], self.y[rows], weight)
 
-    def reduce(self, task, name):
+    def reduce(self, task: Callable[[Chunk], Summary], name: str) -> Summary:
         return in_threads((lambda i=i: task(self._chunk(i)) for i in range(self._count)), self.n_threads)
 
 
@@ -120,7 +129,7 @@ class ReaderSource(ChunkSource):
                 raise ValueError(f"chunk {i} must be (X, y) or (X, y, weight), got a {type(part).__name__}.")
             yield part
 
-    def reduce(self, task, name):
+    def reduce(self, task: Callable[[Chunk], Summary], name: str) -> Summary:
         return in_threads((lambda chunk=chunk: task(chunk) for chunk in self.chunks()), self.n_threads)
 
 

@@ -6,7 +6,7 @@ from .shared import progress_bar
 
 __all__ = ["FACE_NAMES", "load_faces", "write_faces"]
 
-FACE_NAMES = ("table6", "table6-narrow", "table6-best", "figure3", "figure4", "figure5", "view1")
+FACE_NAMES = ("table6", "table6-narrow", "table6-wide", "table6-best", "figure3", "figure4", "figure5", "view1")
 OFFLINE = ("offline/pairs",)
 
 

@@ -49,8 +49,8 @@ def command(what, protocol, jobs, quick, out, offline, differences, **options):
     Needs the IDA and UCI sets, and LFW for table6 and figures 3 to 5: set RADIUSMARGIN_DATA to their folder. "all" is
     everything but the faces, as far as the data are there, joined in OUT/report.html. transformations, maps,
     map-figure (nearest neighbours after a learned transformation), criteria (choosing without folds), table6-narrow,
-    table6-best and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished: stop it
-    at any time, and the next call goes on from there. FILE.toml is a specification of your own.
+    table6-wide, table6-best and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished:
+    stop it at any time, and the next call goes on from there. FILE.toml is a specification of your own.
     """
     if what in FACE_NAMES and (protocol == "paper" or options["runs"]):
         raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper or --runs")

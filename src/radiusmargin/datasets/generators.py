@@ -26,6 +26,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._types import RandomState
+
 __all__ = [
     "make_gaussian_mixture",
     "make_ill_conditioned",
@@ -47,7 +49,9 @@ def _balanced_labels(labels, n_samples, rng):
     return y
 
 
-def make_twonorm(n_samples=500, n_features=20, *, random_state=None):
+def make_twonorm(
+    n_samples: int = 500, n_features: int = 20, *, random_state: RandomState = None
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Breiman's twonorm: two spherical Gaussians, linearly separated as well as can be.
 
     Class +1 is :math:`N(a\mathbf 1, I)` and class -1 :math:`N(-a\mathbf 1, I)` with
@@ -78,7 +82,9 @@ def make_twonorm(n_samples=500, n_features=20, *, random_state=None):
     return rng.standard_normal((n_samples, n_features)) + shift * y[:, None], y
 
 
-def make_ringnorm(n_samples=500, n_features=20, *, random_state=None):
+def make_ringnorm(
+    n_samples: int = 500, n_features: int = 20, *, random_state: RandomState = None
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Breiman's ringnorm: a narrow Gaussian inside a wide one; no linear rule does well.
 
     Class +1 is :math:`N(0, 4I)` and class -1 :math:`N(a\mathbf 1, I)` with :math:`a = 2/\sqrt d`. (Some
@@ -120,7 +126,9 @@ def _waveform_triangles():
 _WAVEFORM_PAIRS = np.array([[0, 1], [0, 2], [1, 2]])
 
 
-def make_waveform(n_samples=1000, *, binary=False, n_noise_features=0, random_state=None):
+def make_waveform(
+    n_samples: int = 1000, *, binary: bool = False, n_noise_features: int = 0, random_state: RandomState = None
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Breiman's waveforms: each class is a random mixture of two of three triangles, plus noise.
 
     With u uniform on (0, 1), a sample is :math:`u h_i + (1-u) h_j + N(0, I)` on 21 positions, where class 0
@@ -162,7 +170,14 @@ def make_waveform(n_samples=1000, *, binary=False, n_noise_features=0, random_st
     return X, np.where(y == 1, 1, -1) if binary else y
 
 
-def make_ill_conditioned(n_samples=500, n_features=20, *, condition=1e5, scale_decades=4.0, random_state=None):
+def make_ill_conditioned(
+    n_samples: int = 500,
+    n_features: int = 20,
+    *,
+    condition: float = 1e5,
+    scale_decades: float = 4.0,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Twonorm behind a map that hides it: strongly correlated features in wildly different units.
 
     Latent :math:`z \sim N(y\mu, I)` with :math:`\|\mu\| = 2` is shown as :math:`x = S Q \Lambda^{1/2} z`: the
@@ -209,8 +224,14 @@ def make_ill_conditioned(n_samples=500, n_features=20, *, condition=1e5, scale_d
 
 
 def make_gaussian_mixture(
-    n_samples=1000, n_features=20, *, n_classes=2, n_clusters=2, separation=3.0, random_state=None
-):
+    n_samples: int = 1000,
+    n_features: int = 20,
+    *,
+    n_classes: int = 2,
+    n_clusters: int = 2,
+    separation: float = 3.0,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Gaussian clusters, several to a class: a task of any size for benchmarks.
 
     Each class has ``n_clusters`` centres drawn from a sphere of radius ``separation`` and unit covariance

@@ -19,7 +19,7 @@ __all__ = ["Availability", "available", "load"]
 DATA_VARIABLE = "RADIUSMARGIN_DATA"
 
 
-def load(name: str, *, data_home=None) -> TaskData:
+def load(name: str, *, data_home: str | Path | None = None) -> TaskData:
     """Load a data set of the registry.
 
     Generated sets and scikit-learn's own are always there. For the others the data folder is searched and
@@ -70,8 +70,14 @@ def load(name: str, *, data_home=None) -> TaskData:
 class Availability:
     """Whether a data set can be loaded, and where it was looked for.
 
-    ``status`` is ``"built in"``, ``"found"``, ``"changed"`` (a file is not the one the registry describes),
-    ``"openml"`` (not here, but can be fetched where there is a network) or ``"missing"``.
+    Parameters
+    ----------
+    dataset : Dataset
+    status : str
+        ``"built in"``, ``"found"``, ``"changed"`` (a file is not the one the registry describes), ``"openml"`` (not here, but
+        can be fetched where there is a network) or ``"missing"``.
+    looked : tuple of Path
+        Where its files were looked for.
     """
 
     dataset: Dataset
@@ -79,8 +85,13 @@ class Availability:
     looked: tuple[str, ...]
 
 
-def available(data_home=None) -> list[Availability]:
+def available(data_home: str | Path | None = None) -> list[Availability]:
     """The status of every data set of the registry; nothing is fetched.
+
+    Parameters
+    ----------
+    data_home : str or Path, optional
+        The data folder; default: ``RADIUSMARGIN_DATA``.
 
     Examples
     --------

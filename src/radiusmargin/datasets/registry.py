@@ -21,7 +21,15 @@ GROUPS = ("builtin", "sklearn", "ida", "uci", "uci_zscored", "large")
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a data set: its path inside the data folder, and its SHA-256."""
+    """One file of a data set.
+
+    Parameters
+    ----------
+    path : str
+        Inside the data folder.
+    sha256 : str
+        Of its content.
+    """
 
     path: str
     sha256: str
@@ -31,7 +39,7 @@ class DataFile:
 class Dataset:
     """What is known of a data set without opening it.
 
-    Attributes
+    Parameters
     ----------
     name : str
         ``"group/set"``, unique; the group also is the folder of its files.
@@ -88,6 +96,11 @@ def _dataset(entry, groups) -> Dataset:
 def list_datasets(group: str | None = None) -> list[Dataset]:
     """All known data sets, or those of one group.
 
+    Parameters
+    ----------
+    group : str, optional
+        The first part of the names; default: all groups.
+
     Examples
     --------
     >>> [dataset.name for dataset in list_datasets("sklearn")]
@@ -100,6 +113,11 @@ def list_datasets(group: str | None = None) -> list[Dataset]:
 
 def get_dataset(name: str) -> Dataset:
     """The registry's entry for a name.
+
+    Parameters
+    ----------
+    name : str
+        ``"group/set"``.
 
     Examples
     --------

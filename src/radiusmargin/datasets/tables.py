@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,14 @@ __all__ = ["read_rows", "read_table"]
 TARGET_NAMES = ("target", "class", "label", "y")
 
 
-def read_table(path, target=None, *, missing=(), categories=(), drop=()) -> TaskData:
+def read_table(
+    path: str | Path,
+    target: str | int | None = None,
+    *,
+    missing: Iterable[str] = (),
+    categories: Iterable[str] = (),
+    drop: Iterable[str] = (),
+) -> TaskData:
     """Read a file with a table of features and labels.
 
     Takes CSV and TSV, ARFF and LIBSVM text (each also gzipped), Parquet and npz. What the columns hold is found out

@@ -27,7 +27,7 @@ class MissingDependencyError(DataError, ImportError):
 class TaskData:
     """A classification task in memory.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The registry's name (``"ida/heart"``) or the file's.
@@ -61,11 +61,11 @@ class TaskData:
     messages: tuple[str, ...] = ()
     encoder: Any = None
 
-    def rows(self, part):
+    def rows(self, part: np.ndarray) -> Any:
         """Some rows of X."""
         return self.X.iloc[part] if hasattr(self.X, "iloc") else self.X[part]
 
-    def encoded(self, train, test) -> tuple[Any, Any]:
+    def encoded(self, train: np.ndarray, test: np.ndarray) -> tuple[Any, Any]:
         """Training and test rows as numbers; what has to be learnt for it is learnt from the training rows.
 
         >>> from sklearn.impute import SimpleImputer

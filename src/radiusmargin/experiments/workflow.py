@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..datasets import DataError, TaskData, load
 from ..models.registry import BUDGET
-from .catalogue import SELF_TUNING, is_conic, model_name, resolve_models
+from .catalogue import SELF_TUNING, grid_of, is_conic, model_name, resolve_models
 from .faces import load_pair_tasks
 from .metrics import METRICS
 from .plan import make_plan
@@ -110,7 +110,7 @@ def _run_notes(store, records, seconds):
         yield store.note
     stopped = {record["cell"]["model"] for record in records if record.get("over_budget")}
     if stopped:
-        names = ", ".join(map(model_name, resolve_models(stopped)))
+        names = _names(resolve_models(stopped))
         yield f"Stopped by the budget of {seconds:g} s for each model: {names}; without a result on every split, not ranked."
 
 
@@ -167,18 +167,23 @@ _PROTOCOL_NOTES = {"honest": _honest_notes, "paper": _paper_notes, "timing": _ti
 
 def _conic_notes(spec):
     """What models solved by a conic program are given less of."""
-    names = ", ".join(model_name(key) for key in resolve_models(spec.models) if is_conic(key))
+    conic = [key for key in resolve_models(spec.models) if is_conic(key)]
     limits = {**vars(spec), **spec.conic}
     most = limits["max_components"]
-    if not names or not most:
+    if not conic or not most:
         return
     if spec.protocol == "pairs":
         yield (
-            f"{names}: at most {most} principal components of the pair features and {limits['budget']} configurations,"
+            f"{_names(conic)}: at most {most} principal components of the pair features and {limits['budget']} configurations,"
             " for time."
         )
     if spec.kernel == "rbf":
-        yield f"{names}: the first {most} kernel components only, for time."
+        capped = [key for key in conic if "n_components" not in grid_of(key, "rbf", spec.budget)]
+        yield from [f"{_names(capped)}: the first {most} kernel components only, for time."] if capped else []
+
+
+def _names(keys):
+    return ", ".join(map(model_name, keys))
 
 
 def data_notes(spec: Spec, tasks: dict[str, TaskData]) -> list[str]:

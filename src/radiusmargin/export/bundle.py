@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..datasets import DataError, MissingDependencyError
 from ..datasets.files import readable, require_no_bomb
@@ -31,7 +32,7 @@ TRUSTED, HARMLESS = ("radiusmargin", "sklearn"), ("numpy.dtype",)
 class Bundle:
     """What a model file holds.
 
-    Attributes
+    Parameters
     ----------
     pipeline : Pipeline
         From a table, or rows of numbers, to labels.
@@ -50,11 +51,11 @@ class Bundle:
         return self.pipeline.classes_
 
     @property
-    def encoder(self):
+    def encoder(self) -> BaseEstimator | None:
         """What makes numbers of a table, None where the model takes numbers."""
         return self.pipeline.named_steps.get("encode")
 
-    def predict(self, rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def predict(self, rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Labels, scores and probabilities of the rows of a table."""
         rows = self._checked(rows)
         labels = self.pipeline.predict(rows)
@@ -89,8 +90,14 @@ def _skops():
     return skops.io
 
 
-def save_bundle(bundle: Bundle, path) -> Path:
-    """Write a model file, whole or not at all."""
+def save_bundle(bundle: Bundle, path: str | os.PathLike) -> Path:
+    """Write a model file, whole or not at all.
+
+    Parameters
+    ----------
+    bundle : Bundle
+    path : str or Path
+    """
     path = Path(path)
     document = {"format": FORMAT, "facts": bundle.facts, "pipeline": bundle.pipeline, "calibration": bundle.calibration}
     content = _skops().dumps(document)
@@ -103,8 +110,13 @@ def save_bundle(bundle: Bundle, path) -> Path:
     return path
 
 
-def load_bundle(path) -> Bundle:
-    """Read a model file; a DataError names whatever it holds that is not trusted."""
+def load_bundle(path: str | os.PathLike) -> Bundle:
+    """Read a model file; a DataError names whatever it holds that is not trusted.
+
+    Parameters
+    ----------
+    path : str or Path
+    """
     io = _skops()
     with readable(path):
         with zipfile.ZipFile(path) as archive:

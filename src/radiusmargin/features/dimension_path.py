@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -12,6 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._types import ArrayLike, Data
 from .map import KernelMap
 
 _MAP_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "random_state")
@@ -35,18 +38,20 @@ class LeadingFeatures(TransformerMixin, BaseEstimator):
     [[0.0, 1.0], [3.0, 4.0]]
     """
 
-    def __init__(self, n_components=None):
+    def __init__(self, n_components: int | None = None):
         self.n_components = n_components
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         X = validate_data(self, X, dtype=np.float64)
         self.n_components_ = X.shape[1] if self.n_components is None else min(self.n_components, X.shape[1])
         return self
 
-    def fit_transform(self, X, y=None, sample_weight=None):
+    def fit_transform(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> np.ndarray:
         return self.fit(X).transform(X)
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return np.ascontiguousarray(X[:, : self.n_components_])
@@ -56,7 +61,7 @@ class LeadingFeatures(TransformerMixin, BaseEstimator):
 class DimensionPath:
     """Scores of one or more models at several numbers of components.
 
-    Attributes
+    Parameters
     ----------
     dimensions : ndarray of shape (n_dimensions,)
     names : tuple of str
@@ -72,23 +77,32 @@ class DimensionPath:
     scoring: str = "accuracy"
 
     @property
-    def mean(self):
+    def mean(self) -> np.ndarray:
         """Mean over the folds: shape (n_models, n_dimensions)."""
         return self.scores.mean(axis=2)
 
     @property
-    def standard_error(self):
+    def standard_error(self) -> np.ndarray:
         """Of the mean over the folds (they share training rows, so that this is a rough guide)."""
         folds = self.scores.shape[2]
         return self.scores.std(axis=2, ddof=1) / np.sqrt(folds) if folds > 1 else np.zeros(self.mean.shape)
 
     @property
-    def best(self):
+    def best(self) -> dict[str, int]:
         """The dimension with the highest mean for every model; ties go to the smaller one."""
         return {name: int(self.dimensions[row.argmax()]) for name, row in zip(self.names, self.mean, strict=True)}
 
 
-def kernel_dimension_path(estimators, X, y, dimensions, *, kernel_map=None, cv=5, scoring=None):
+def kernel_dimension_path(
+    estimators: dict | BaseEstimator,
+    X: Data,
+    y: ArrayLike,
+    dimensions: ArrayLike,
+    *,
+    kernel_map: KernelMap | None = None,
+    cv: Any = 5,
+    scoring: str | Callable | None = None,
+) -> DimensionPath:
     """Cross-validated scores as a function of the number of kernel components.
 
     The map is fitted once per fold, with the largest dimension; smaller ones are its leading columns, which

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from numbers import Integral
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -13,11 +15,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._validation import check_kernel_matrix, check_parameters, check_weights
+from .._checks import check_choice, check_count, check_kernel_matrix, check_number, check_weights, is_number
+from .._types import ArrayLike, Data, Gamma, RandomState
 from .engines import Truncation, cholesky, exact, landmarks
-from .functions import KernelFunction, resolve_gamma
+from .functions import KERNELS, KernelFunction, resolve_gamma
 from .source import FunctionSource, MatrixSource
 
+ENGINES = ("auto", "exact", "cholesky", "landmarks")
 EXACT_ROWS = 500  # up to here the eigendecomposition takes some tens of milliseconds
 EXACT_FRACTION_ROWS = 2000  # and up to here it is worth its price where a fraction of the spectrum is asked for
 DEFAULT_COMPONENTS = 72  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
@@ -112,8 +116,9 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     """
 
     def __init__(
-        self, kernel="rbf", *, gamma="scale", degree=3, coef0=0.0, n_components=None, engine="auto",
-        n_landmarks=None, tol=1e-10, whitening=0.0, kernel_params=None, random_state=None,
+        self, kernel: str | Callable = "rbf", *, gamma: Gamma = "scale", degree: int = 3, coef0: float = 0.0,
+        n_components: float | None = None, engine: str = "auto", n_landmarks: int | None = None, tol: float = 1e-10,
+        whitening: float = 0.0, kernel_params: dict | None = None, random_state: RandomState = None,
     ):  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
@@ -127,7 +132,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.kernel_params = kernel_params
         self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components.
 
         Parameters
@@ -144,23 +149,23 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.fit_transform(X, y, sample_weight)
         return self
 
-    def fit_transform(self, X, y=None, sample_weight=None):
+    def fit_transform(self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> np.ndarray:
         """Fit, and return the features of the training rows, which are there already."""
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        return self.fit_features(X, check_weights(sample_weight, X.shape[0]))
+        return self.fit_features(X, check_weights(sample_weight, X.shape[0], least=2))
 
-    def transform(self, X):
+    def transform(self, X: Data) -> np.ndarray:
         """Features of rows, seen or not: an array of shape (n_rows, n_components)."""
         check_is_fitted(self)
         return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
-    def transform_times(self, X, V):
+    def transform_times(self, X: Data, V: np.ndarray) -> np.ndarray:
         """``transform(X) @ V`` for validated rows, without the features: the scores of linear models on them."""
         return self._map(X, V)
 
     # -- fitting ----------------------------------------------------------------------------------------
 
-    def fit_features(self, X, weight):
+    def fit_features(self, X: Data, weight: np.ndarray) -> np.ndarray:
         """`fit_transform` of rows and weights that are validated already, as those of a model are."""
         self.n_features_in_ = X.shape[1]
         rows = np.flatnonzero(weight)
@@ -175,9 +180,26 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._keep(expansion, X, rows, float(weight[rows] @ source.diagonal()))
         return expansion.features if weight.all() else self._map(X)
 
-    def kernel_function(self, X, weight):
+    def _check_parameters(self):
+        if not callable(self.kernel):
+            check_choice("kernel", self.kernel, KERNELS, " or a callable")
+        check_choice("engine", self.engine, ENGINES)
+        if isinstance(self.kernel, str) and self.kernel == "poly":
+            check_count("degree", self.degree)
+        if self.n_landmarks is not None:
+            check_count("n_landmarks", self.n_landmarks)
+        check_number("tol", self.tol, 0, 1, low_allowed=False)
+        check_number("whitening", self.whitening, 0, 1, high_allowed=True)
+        check_number("coef0", self.coef0, -np.inf, low_allowed=False)
+        wanted = self.n_components
+        if isinstance(wanted, Integral):
+            check_count("n_components", wanted)
+        elif wanted is not None and not (is_number(wanted) and 0 < wanted <= 1):
+            raise ValueError(f"n_components must be a positive integer, a fraction in (0, 1] or None, got {wanted!r}.")
+
+    def kernel_function(self, X: Data, weight: np.ndarray) -> KernelFunction | None:
         """The kernel with gamma resolved on (validated) training rows; None where X holds its values."""
-        check_parameters(self)
+        self._check_parameters()
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             return None
         gamma = resolve_gamma(self.gamma, X, weight)
@@ -223,7 +245,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Share of the spectrum that the default drops."""
         return self.tol ** (1.0 - whitening) * DROPPED_WHITENED**whitening
 
-    def components_at(self, whitening):
+    def components_at(self, whitening: float) -> int:
         """How many of its components the default keeps at a larger exponent; not for pivots, which then end earlier."""
         lost = self._expansion.missing + self._expansion.spectrum - self.eigenvalues_.sum()
         return Truncation(dropped=self._dropped(whitening)).count(self.eigenvalues_, lost)

@@ -15,10 +15,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from .._checks import check_kernel_matrix
 from ..geometry.tempered import TemperedScatter, tempered_scatter, uncorrelated_scatter
 from ..problems import Kernel
 from ..solvers import kernel_scores
-from ._validation import check_kernel_matrix
 from .functions import KernelFunction
 from .map import KernelMap
 

@@ -71,6 +71,16 @@ class Ranks:
 
 
 @dataclass(frozen=True, eq=False)
+class Linear:
+    """``root @ x`` of every row: units in which distances are those of the metric ``root.T @ root``."""
+
+    root: np.ndarray
+
+    def rows(self, X):
+        return X @ self.root.T
+
+
+@dataclass(frozen=True, eq=False)
 class InUnits:
     """A fitted space of features that are in other units than the user's."""
 

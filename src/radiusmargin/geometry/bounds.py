@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._validation import check_points, check_vector
+from .._checks import check_points, check_vector
+from .._types import ArrayLike
 from .diameter import farthest_pair_about
 from .enclosing_ball import EnclosingBall, minimum_enclosing_ball
 
@@ -15,7 +16,7 @@ from .enclosing_ball import EnclosingBall, minimum_enclosing_ball
 class RadiusBounds:
     """Radii of one set of points, all of them unsquared, and the intervals that they give for ``R``.
 
-    Attributes
+    Parameters
     ----------
     R : float
         Radius of the minimum enclosing ball, ``ball.radius``.
@@ -67,7 +68,7 @@ class RadiusBounds:
         return max(lower), min(upper)
 
 
-def radius_bounds(X, mu=None) -> RadiusBounds:
+def radius_bounds(X: ArrayLike, mu: ArrayLike | None = None) -> RadiusBounds:
     """Radius of the minimum enclosing ball and the approximations of it that are used in its place.
 
     Parameters
@@ -98,7 +99,7 @@ def radius_bounds(X, mu=None) -> RadiusBounds:
     """
     X = check_points(X)
     if mu is not None:
-        X = X * np.sqrt(check_vector(mu, X.shape[1], "mu", nonnegative=True))
+        X = X * np.sqrt(check_vector("mu", mu, X.shape[1], nonnegative=True))
     ball = minimum_enclosing_ball(X)
     return RadiusBounds(
         R=ball.radius,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._validation import check_points
+from .._checks import check_points
+from .._types import ArrayLike
 from .enclosing_ball import minimum_enclosing_ball
 
 _BLOCK_ROWS = 256
 _BLOCK_COLUMNS = 4096  # 256 x 4096 distances are 8 megabytes
 
 
-def farthest_pair(X) -> tuple[int, int, float]:
+def farthest_pair(X: ArrayLike) -> tuple[int, int, float]:
     """Two rows of `X` at the largest distance from each other.
 
     Parameters

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .._checks import check_count, check_points, check_positive
+from .._types import ArrayLike
 from ._active_set import centred_value, solve_small_ball
-from ._validation import check_points, check_positive
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EnclosingBall:
     """A ball around all points, and the proof of how small it is.
 
-    Attributes
+    Parameters
     ----------
     center : ndarray of shape (d,)
         ``weights @ X[support]``.
@@ -46,7 +47,7 @@ class EnclosingBall:
         return (self.radius - self.lower_bound) / self.radius if self.radius > 0.0 else 0.0
 
 
-def minimum_enclosing_ball(X, *, tol: float = 1e-9, max_iter: int = 1000) -> EnclosingBall:
+def minimum_enclosing_ball(X: ArrayLike, *, tol: float = 1e-9, max_iter: int = 1000) -> EnclosingBall:
     """Smallest ball that contains the rows of `X`.
 
     Parameters
@@ -88,9 +89,9 @@ def minimum_enclosing_ball(X, *, tol: float = 1e-9, max_iter: int = 1000) -> Enc
     >>> ball.center, round(ball.radius, 6), ball.support
     (array([1. , 1.5]), 1.118034, array([0, 1]))
     """
-    X, tol = check_points(X), check_positive(tol, "tol")
-    if max_iter < 1:
-        raise ValueError(f"max_iter must be at least 1, got {max_iter!r}")
+    X = check_points(X)
+    check_positive("tol", tol)
+    check_count("max_iter", max_iter)
     shift = X.mean(axis=0)
     Z = X - shift
     largest = max(Z.max(), -Z.min())

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from ._validation import check_symmetric
+from .._checks import check_symmetric
+from .._types import ArrayLike
 
 
-def geometric_mean(A, B) -> np.ndarray:
+def geometric_mean(A: ArrayLike, B: ArrayLike) -> np.ndarray:
     r"""Matrix geometric mean of two symmetric positive definite matrices.
 
     .. math:: A \# B = A^{1/2} \left(A^{-1/2} B A^{-1/2}\right)^{1/2} A^{1/2}
@@ -47,7 +48,7 @@ def geometric_mean(A, B) -> np.ndarray:
     array([[3., 0.],
            [0., 2.]])
     """
-    A, B = check_symmetric(A, "A"), check_symmetric(B, "B")
+    A, B = check_symmetric("A", A), check_symmetric("B", B)
     if A.shape != B.shape:
         raise ValueError(f"A and B must have the same shape, got {A.shape} and {B.shape}")
     L_A, L_B = _cholesky(A, "A"), _cholesky(B, "B")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._validation import check_finite, check_positive, check_symmetric
+from .._checks import check_finite, check_number, check_positive, check_symmetric
+from .._types import ArrayLike
 
 _NEGATIVE = 1e-8  # a more negative relative eigenvalue is no rounding error
 
 
-def range_basis(S, rtol: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+def range_basis(S: ArrayLike, rtol: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues and eigenvectors of the non-zero part of a positive semi-definite matrix.
 
     Parameters
@@ -38,14 +39,14 @@ def range_basis(S, rtol: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     (array([4.]), array([[1.],
            [0.]]))
     """
-    if rtol is not None and not 0.0 <= rtol < 1.0:
-        raise ValueError(f"rtol must be in [0, 1), got {rtol!r}")
-    return decompose_range(check_symmetric(S, "S"), rtol)
+    if rtol is not None:
+        check_number("rtol", rtol, 0, 1)
+    return decompose_range(check_symmetric("S", S), rtol)
 
 
 def decompose_range(S, rtol=None):
     """`range_basis` of a matrix known to be symmetric."""
-    check_finite(S, "S")
+    check_finite("S", S)
     if rtol is None:
         rtol = 10.0 * len(S) * np.finfo(float).eps
     values, vectors = np.linalg.eigh(S)
@@ -62,7 +63,7 @@ def with_positive_pivots(rows):
     return rows * np.where(pivots < 0.0, -1.0, 1.0)[:, None]
 
 
-def matrix_power(S, p: float, *, rtol: float | None = None) -> np.ndarray:
+def matrix_power(S: ArrayLike, p: float, *, rtol: float | None = None) -> np.ndarray:
     """Power of a positive semi-definite matrix on its range; the null space stays null.
 
     ``p = -1`` is the pseudo-inverse, ``p = 0`` the orthogonal projection onto the range, ``p = 1/2`` the
@@ -90,14 +91,13 @@ def matrix_power(S, p: float, *, rtol: float | None = None) -> np.ndarray:
     array([[0.5, 0. ],
            [0. , 0. ]])
     """
-    if not np.isfinite(p):
-        raise ValueError(f"p must be a finite number, got {p!r}")
+    check_number("p", p, -np.inf, low_allowed=False)
     values, vectors = range_basis(S, rtol)
     half = vectors * values ** (p / 2.0)
     return half @ half.T  # a product with its own transpose is symmetric to the last bit
 
 
-def whitening(S, p: float = 1.0, *, rtol: float | None = None) -> np.ndarray:
+def whitening(S: ArrayLike, p: float = 1.0, *, rtol: float | None = None) -> np.ndarray:
     """Symmetric transformation ``L = S^{-p/2}`` on the range of `S`; ``X @ L`` has the scatter ``S^{1-p}``.
 
     ``p = 1`` whitens, ``p = 1/2`` semi-whitens (the paper's initialisation ``Lambda^{-1/4} U'(x - xbar)``
@@ -127,12 +127,11 @@ def whitening(S, p: float = 1.0, *, rtol: float | None = None) -> np.ndarray:
     >>> np.allclose(scatter_matrix(X @ L), np.eye(2))
     True
     """
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"p must be in [0, 1], got {p!r}")
+    check_number("p", p, 0, 1, high_allowed=True)
     return matrix_power(S, -p / 2.0, rtol=rtol)
 
 
-def semi_whitening(S, *, rho: float = 1.0, w_norm: float = 1.0, rtol: float | None = None) -> np.ndarray:
+def semi_whitening(S: ArrayLike, *, rho: float = 1.0, w_norm: float = 1.0, rtol: float | None = None) -> np.ndarray:
     r"""Metric ``M0`` of the paper's initialisation, at its correct scale.
 
     .. math:: M_0 = \sqrt{\|w\|^2 / (2\rho)}\; S^{-1/2}
@@ -168,5 +167,6 @@ def semi_whitening(S, *, rho: float = 1.0, w_norm: float = 1.0, rtol: float | No
     array([[1. , 0. ],
            [0. , 0.5]])
     """
-    rho, w_norm = check_positive(rho, "rho"), check_positive(w_norm, "w_norm")
+    check_positive("rho", rho)
+    check_positive("w_norm", w_norm)
     return w_norm / np.sqrt(2.0 * rho) * matrix_power(S, -0.5, rtol=rtol)

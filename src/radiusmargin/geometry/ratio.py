@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from ._validation import check_points, check_vector
+from .._checks import check_points, check_vector
+from .._types import ArrayLike
 from .enclosing_ball import minimum_enclosing_ball
 
 
@@ -15,7 +16,7 @@ from .enclosing_ball import minimum_enclosing_ball
 class RadiusMargin:
     """Radius of the enclosing ball and margin of a linear classifier in one space.
 
-    Attributes
+    Parameters
     ----------
     radius : float
         Radius of the minimum enclosing ball.
@@ -36,7 +37,7 @@ class RadiusMargin:
 class RadiusMarginComparison:
     """The same classifier seen in the space of the data and in the transformed one.
 
-    Attributes
+    Parameters
     ----------
     before, after : RadiusMargin
         In the metric of the data (the identity), and in that of the transformation.
@@ -50,7 +51,7 @@ class RadiusMarginComparison:
     residual: float
 
 
-def radius_margin(X, coef, *, components=None) -> RadiusMarginComparison:
+def radius_margin(X: ArrayLike, coef: ArrayLike, *, components: ArrayLike | None = None) -> RadiusMarginComparison:
     """Radius, margin and squared ratio before and after the transformation ``z = L x``.
 
     After the transformation the classifier ``w'x`` is ``v'z`` with ``L'v = w``; among the solutions the one
@@ -84,7 +85,7 @@ def radius_margin(X, coef, *, components=None) -> RadiusMarginComparison:
     w = np.asarray(coef)
     if w.ndim == 2 and w.shape[0] == 1:
         w = w[0]
-    w = check_vector(w, X.shape[1], "coef")
+    w = check_vector("coef", w, X.shape[1])
     before = _measure(X, w)
     if components is None:
         return RadiusMarginComparison(before=before, after=before, residual=0.0)

@@ -7,13 +7,16 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from ._validation import check_points, check_sparse_points, check_vector
+from .._checks import check_choice, check_points, check_shape, check_sparse_points, check_weights
+from .._types import ArrayLike, Data
 
 _BLOCK_FLOATS = 1 << 15  # a quarter of a megabyte: a centred block stays in the cache of one core
 UNDERFLOW = np.finfo(float).tiny / np.finfo(float).eps  # squares below have lost digits
 
 
-def scatter_matrix(X, y=None, *, sample_weight=None, kind: str = "total") -> np.ndarray:
+def scatter_matrix(
+    X: Data, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None, kind: str = "total"
+) -> np.ndarray:
     r"""Scatter of the rows of `X` about their mean, or about the means of their classes.
 
     .. math:: S = \sum_i s_i (x_i - \bar x)(x_i - \bar x)^T, \qquad \bar x = \sum_i s_i x_i / \sum_i s_i
@@ -61,14 +64,9 @@ def scatter_matrix(X, y=None, *, sample_weight=None, kind: str = "total") -> np.
     array([[2., 0.],
            [0., 0.]])
     """
-    if kind not in ("total", "within"):
-        raise ValueError(f"kind must be 'total' or 'within', got {kind!r}")
+    check_choice("kind", kind, ("total", "within"))
     X = check_sparse_points(X) if sparse.issparse(X) else check_points(X)
-    weight = (
-        None if sample_weight is None else check_vector(sample_weight, X.shape[0], "sample_weight", nonnegative=True)
-    )
-    if weight is not None and not weight.any():
-        raise ValueError("sample_weight must have a positive entry, got only zeros")
+    weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
     labels = _check_labels(y, X.shape[0]) if kind == "within" else None
     if weight is not None and not weight.all():  # a row of weight zero is a row that is not there
         kept = weight > 0.0
@@ -129,8 +127,7 @@ def _check_labels(y, n_samples: int) -> np.ndarray:
     if y is None:
         raise ValueError("y must hold the class labels for kind='within', got None")
     labels = np.asarray(y)
-    if labels.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), got {labels.shape}")
+    check_shape("y", labels.shape, (n_samples,))
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError("y must hold class labels, got NaN")
     return labels

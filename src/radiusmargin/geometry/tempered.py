@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
+from .._types import ArrayLike, Data
 from .factor import row_factor
 from .powers import decompose_range, with_positive_pivots
 from .scatter import feature_moments, scatter_matrix
@@ -26,7 +28,7 @@ NO_SPREAD = "X has no feature that varies within the chosen scatter; there is no
 class TemperedScatter:
     """R in its eigenvectors, with the units it is expressed in.
 
-    Attributes
+    Parameters
     ----------
     mean : ndarray of shape (d,)
         Weighted mean of the data.
@@ -67,7 +69,7 @@ class TemperedScatter:
             return self.total * self.eigenvalues**p * self.scale**2
         return self.scale[:, None] * self.standardised_matrix(p) * self.scale
 
-    def whitened(self, coefs, p: float) -> np.ndarray:
+    def whitened(self, coefs: np.ndarray, p: float) -> np.ndarray:
         """T^{1/2} w for separators (one per row, in the user's units), in the coordinates of the eigenvectors."""
         if p <= 0:
             return coefs * (np.sqrt(self.total) * self.scale ** (1 + p))
@@ -76,7 +78,7 @@ class TemperedScatter:
             return coefs * (self.scale * roots)
         return (coefs * self.scale) @ (self.eigenvectors * roots)
 
-    def project(self, X, *, centred=True):
+    def project(self, X: Data, *, centred: bool = True) -> np.ndarray | sparse.csr_array:
         """Rows in the coordinates of `standardised_matrix`; features without spread are left out.
 
         A sparse X stays sparse if R is regular, and then cannot be centred.
@@ -91,14 +93,16 @@ class TemperedScatter:
             rows, mean = np.asarray(X @ basis), self.mean @ basis
         return rows - mean if centred else rows
 
-    def lift(self, coefs, intercepts, *, centred=True):
+    def lift(self, coefs: np.ndarray, intercepts: np.ndarray, *, centred: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """(coef, intercept) in the user's units, from those in the coordinates of `project`."""
         if not self.regular:
             coefs = coefs @ self.eigenvectors.T
         coefs = coefs * self.inverse_scale
         return coefs, intercepts - coefs @ self.mean if centred else intercepts
 
-    def lower(self, coefs, intercepts, *, centred=True):
+    def lower(
+        self, coefs: np.ndarray, intercepts: np.ndarray, *, centred: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The inverse of `lift`, for separators in the range of the scatter."""
         intercepts = intercepts + coefs @ self.mean if centred else intercepts
         coefs = coefs * self.scale
@@ -115,7 +119,14 @@ def uncorrelated_scatter(eigenvalues, total) -> TemperedScatter:
     return TemperedScatter(np.zeros(d), np.ones(d), np.asarray(eigenvalues) / total, None, float(total))
 
 
-def tempered_scatter(X, y=None, *, sample_weight=None, kind="total", standardise=True) -> TemperedScatter:
+def tempered_scatter(
+    X: Data,
+    y: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    kind: str = "total",
+    standardise: bool = True,
+) -> TemperedScatter:
     """Decompose the scatter of `X`, once for every power p that may be asked for.
 
     Parameters

@@ -10,6 +10,7 @@ from .rsvm import RSVMMuPlus, RSVMPlus
 from .semi_whitening import SemiWhitening
 from .sigma_svm import SigmaSVM
 from .svm import SVM
+from .svml import SVML
 
 __all__ = [
     "FSVM",
@@ -17,6 +18,7 @@ __all__ = [
     "MSVM",
     "RMM",
     "SVM",
+    "SVML",
     "FSVMAlgorithm1",
     "ModelEntry",
     "RSVMMuPlus",

@@ -7,8 +7,9 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._checks import check_count, check_number
-from ..solvers.algorithm_one import Descent, algorithm_one
+from .._checks import check_count, check_number, check_positive
+from .._types import ClassWeight, Gamma, KernelLike, RandomState
+from ..solvers.metric.algorithm_one import Descent, algorithm_one
 from .competitor import ColumnwiseCompetitor
 from .metric import MetricTransformerMixin
 from .multiclass import taking_part
@@ -86,9 +87,11 @@ class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseCompetitor):
     """
 
     def __init__(
-        self, C=1.0, rho=1.0, *, step=1.0, shrink=0.9, n_steps=200, n_rounds=15, reset=False, kernel="linear",
-        gamma="scale", degree=3, coef0=0.0, n_components=None, fit_intercept=True, class_weight=None, tol=1e-6,
-        max_iter=1000, random_state=None, verbose=0,
+        self, C: float = 1.0, rho: float = 1.0, *, step: float = 1.0, shrink: float = 0.9, n_steps: int = 200,
+        n_rounds: int = 15, reset: bool = False, kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3,
+        coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
+        verbose: int = 0,
     ):  # fmt: skip
         super().__init__(
             C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
@@ -104,8 +107,8 @@ class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseCompetitor):
 
     def _check_parameters(self):
         super()._check_parameters()
-        check_number("rho", self.rho, 0, low_allowed=False)
-        check_number("step", self.step, 0, low_allowed=False)
+        check_positive("rho", self.rho)
+        check_positive("step", self.step)
         check_number("shrink", self.shrink, 0, 1, low_allowed=False, high_allowed=True)
         check_count("n_steps", self.n_steps)
         check_count("n_rounds", self.n_rounds)

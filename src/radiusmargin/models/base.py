@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -11,8 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import ConvergenceWarning, check_count, check_number, check_sample_weight
+from .._checks import ConvergenceWarning, check_count, check_positive, check_weights
 from .._compat import CallbackSupportMixin, with_callbacks
+from .._types import ArrayLike, Data
 from ..chunks import in_chunks
 from ..features.space import Mapped, Raw
 from ..problems import Options, relative_gap
@@ -30,7 +32,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     _accepts_sparse = False
 
     @chunkwise
-    def decision_function(self, X):
+    def decision_function(self, X: Data) -> np.ndarray:
         """Scores of the classes: of the second against the first, or one column per class.
 
         Of more than two classes, compared in pairs, they are the votes for a class; a fraction between -1/3 and 1/3, from
@@ -40,7 +42,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         return model.decisions(self._validated(X))
 
     @chunkwise
-    def predict(self, X):
+    def predict(self, X: Data) -> np.ndarray:
         """The class with the highest score."""
         model = self._fitted_model()
         return self.classes_[model.codes(self._validated(X))]
@@ -103,7 +105,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             X = X.copy()
         if y.dtype.kind not in "iub":  # integers are classes; asking costs as much as a small fit
             check_classification_targets(y)
-        weight = check_sample_weight(sample_weight, len(y))
+        weight = check_weights(sample_weight, len(y))
         # A row of weight zero is a row left out: also of the classes.
         # (A precomputed kernel keeps them, since its columns are rows too; the solvers leave them out.)
         drop = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
@@ -151,7 +153,7 @@ class MarginClassifier(MarginEstimator):
     """One model: it says how it learns from checked data (`_learn`), and calls `_keep` with what came out."""
 
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -215,6 +217,6 @@ class MarginClassifier(MarginEstimator):
 
 def check_common(model):
     """The parameters that every model has."""
-    check_number("C", model.C, 0, low_allowed=False)
-    check_number("tol", model.tol, 0, low_allowed=False)
+    check_positive("C", model.C)
+    check_positive("tol", model.tol)
     check_count("max_iter", model.max_iter)

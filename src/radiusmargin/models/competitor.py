@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 
+from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice
 from .base import MarginClassifier, check_common
 from .multiclass import taking_part
@@ -17,8 +18,10 @@ class Competitor(MarginClassifier):
     """
 
     def __init__(
-        self, C=1.0, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
-        fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
+        self, C: float = 1.0, *, kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3,
+        coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
+        verbose: int = 0,
     ):  # fmt: skip
         self.C = C
         self.kernel = kernel

@@ -17,6 +17,7 @@ from ..features.space import FeatureSpace, Raw
 from ..geometry.tempered import NO_SPREAD, TemperedScatter, standardised
 from ..problems import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of
 from ..solvers import solve
+from .linear import split
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,34 +105,39 @@ class FamilyFit:
     ----------
     coef : ndarray of shape (P, C, K, d)
     intercept, objective, dual_objective : ndarrays of shape (P, C, K)
+        The certificates are evaluated when they are asked for: those of a singular scatter cost a pass over all rows.
     results : Results
         What they were made of, in the coordinates of the family.
+    problems_of : (Family, labels, costs)
     """
 
     coef: np.ndarray
     intercept: np.ndarray
-    objective: np.ndarray
-    dual_objective: np.ndarray
     results: Results
+    problems_of: tuple
 
     @classmethod
     def of(cls, family, results, labels, costs) -> FamilyFit:
-        P, K = len(family.powers), len(labels)
-
-        def stacked(values):  # from (P K, C, ...)
-            return np.ascontiguousarray(values.reshape(P, K, *values.shape[1:]).swapaxes(1, 2))
-
-        coef, intercept, objective = results.coef, results.intercept, stacked(results.objective)
+        coef, intercept = results.coef, results.intercept
         if not family.scatter.regular:
             flat, shift = family.scatter.lift(
                 coef.reshape(-1, coef.shape[-1]), intercept.ravel(), centred=family.intercept
             )
             coef, intercept = flat.reshape(*coef.shape[:2], -1), shift.reshape(intercept.shape)
-        coef, intercept = stacked(coef), stacked(intercept)
-        if not family.scatter.regular:  # what is certified is what is returned, rounded in the user's units
-            objective = _objectives(family, coef, intercept, labels, costs[None] * results.Cs[:, None])
-        dual = np.minimum(stacked(results.dual_objective), objective)
-        return cls(coef, intercept, objective, dual, results)
+        P = len(family.powers)
+        return cls(_by_member(coef, P), _by_member(intercept, P), results, (family, labels, costs))
+
+    @cached_property
+    def objective(self) -> np.ndarray:
+        family, labels, costs = self.problems_of
+        if family.scatter.regular:
+            return _by_member(self.results.objective, len(family.powers))
+        # What is certified is what is returned, rounded in the user's units.
+        return _objectives(family, self.coef, self.intercept, labels, costs[None] * self.results.Cs[:, None])
+
+    @cached_property
+    def dual_objective(self) -> np.ndarray:
+        return np.minimum(_by_member(self.results.dual_objective, len(self.coef)), self.objective)
 
     def problems(self, i=0, j=0) -> list[HingeResult]:
         """The results of exponent i and C number j, one for each labelling."""
@@ -146,19 +152,28 @@ class FamilyFit:
         ]  # fmt: skip
 
 
+def _by_member(values, P):
+    """From axes (P K, C, ...) to (P, C, K, ...)."""
+    return np.ascontiguousarray(values.reshape(P, -1, *values.shape[1:]).swapaxes(1, 2))
+
+
 def _objectives(family, coef, intercept, labels, costs):
     out = np.empty(coef.shape[:3])
     for i, p in enumerate(family.powers):
         for j, cost in enumerate(costs):
-            scores = np.asarray(family.rows @ coef[i, j].T) + intercept[i, j]
-            out[i, j] = family.norms(coef[i, j], p) / 2 + hinge_losses(scores, labels, cost)
+            losses = hinge_losses(family.rows, (coef[i, j], intercept[i, j]), labels, cost)
+            out[i, j] = family.norms(coef[i, j], p) / 2 + losses
     return out
 
 
-def hinge_losses(scores, labels, costs):
-    """Weighted hinge loss of every labelling (K, n), for its scores (n, K)."""
-    labels = np.asarray(labels)
-    return (np.maximum(0.0, 1.0 - labels * scores.T) * (labels != 0)) @ costs
+def hinge_losses(rows, separators, labels, costs):
+    """Weighted hinge loss of every labelling (K, n) at its separator, of some labellings at a time."""
+    coef, intercept = separators
+    losses = np.empty(len(coef))
+    for block in split(len(coef), len(costs)):
+        scores, signs = np.asarray(rows @ coef[block].T) + intercept[block], np.asarray(labels[block])
+        losses[block] = (np.maximum(0.0, 1.0 - signs * scores.T) * (signs != 0)) @ costs
+    return losses
 
 
 def without_columns(X, mask):

@@ -11,15 +11,17 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from .._checks import check_choice, check_number
+from .._checks import check_choice, check_number, check_positive
+from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice, Raw
 from ..geometry import minimum_enclosing_ball
 from ..geometry.tempered import NO_SPREAD, standardised_range
 from ..problems import Options
-from ..solvers.alternating import solve_alternating
-from ..solvers.metric_norm import Constrained, MetricNorm, Penalised
-from ..solvers.projected_gradient import solve_projected_gradient
-from ..solvers.radius_margin import RadiusMarginProblem, solve_exact
+from ..solvers.metric.alternating import solve_alternating
+from ..solvers.metric.exact import solve_exact
+from ..solvers.metric.norm import Constrained, MetricNorm, Penalised
+from ..solvers.metric.problem import RadiusMarginProblem
+from ..solvers.metric.projected_gradient import solve_projected_gradient
 from .base import MarginClassifier, check_common
 from .expansion import expansion_root, learn_expansion
 from .family import Family, hinge_losses
@@ -150,10 +152,12 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     _accepts_sparse = True
 
     def __init__(
-        self, C=1.0, *, rho=None, eta=0.0, whitening=1.0, scatter="total", coupling="separate", multi_class=None,
-        kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, solver="exact", fit_intercept=True,
-        class_weight=None, tol=1e-6, max_iter=1000, warm_start=False, cache_size=500, n_jobs=None, random_state=None,
-        verbose=0,
+        self, C: float = 1.0, *, rho: float | None = None, eta: float = 0.0, whitening: float = 1.0,
+        scatter: str = "total", coupling: str = "separate", multi_class: str | None = None,
+        kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3, coef0: float = 0.0,
+        n_components: float | None = None, solver: str = "exact", fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, warm_start: bool = False,
+        cache_size: float = 500, n_jobs: int | None = None, random_state: RandomState = None, verbose: int = 0,
     ):  # fmt: skip
         self.C = C
         self.rho = rho
@@ -181,7 +185,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _check_parameters(self):
         check_common(self)
         if self.rho is not None:
-            check_number("rho", self.rho, 0, low_allowed=False)
+            check_positive("rho", self.rho)
         check_number("eta", self.eta, 0)
         check_number("whitening", self.whitening, -1, 1, high_allowed=True)
         check_choice("scatter", self.scatter, ("total", "within"))
@@ -314,7 +318,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             centred=centred,
         )
         returned = scatter.lower(coef, intercept, centred=centred)[0]
-        losses = self.C * hinge_losses(np.asarray(rows @ coef.T) + intercept, labels, costs)
+        losses = self.C * hinge_losses(rows, (coef, intercept), labels, costs)
         results = [
             problem.returned(result, returned[group].T, losses[group].sum())
             for result, problem, group in zip(results, problems, groups, strict=True)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._types import Data
 from ..geometry.powers import with_positive_pivots
 from .chunkwise import chunkwise
 
@@ -16,12 +17,12 @@ class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """For models that learn a metric M: `components_` is L with ``M = L'L``."""
 
     @chunkwise
-    def transform(self, X):
+    def transform(self, X: Data) -> np.ndarray:
         """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
         X = self._validated(X)
         return self._model.space.scores(X, self.components_)
 
-    def get_mahalanobis_matrix(self):
+    def get_mahalanobis_matrix(self) -> np.ndarray:
         """The learned metric M = L'L."""
         check_is_fitted(self)
         return self.components_.T @ self.components_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..solvers.feature_weighting import mrsvm
+from ..solvers.conic.mrsvm import mrsvm
 from .competitor import ConicClassifier
 from .metric import MetricTransformerMixin
 

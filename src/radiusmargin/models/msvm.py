@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..solvers.max_projection import msvm
+from ..solvers.conic.msvm import msvm
 from .competitor import ConicClassifier
 from .metric import MetricTransformerMixin, metric_root
 

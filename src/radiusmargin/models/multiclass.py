@@ -56,8 +56,10 @@ class Reduction:
         """
         if self.n_classes == 2 or not self.pairs:
             return scores
-        votes, sums = np.where(scores > 0, 0.5, -0.5) @ self._sides, scores @ self._sides
-        return votes + (self.n_classes - 1) / 2 + sums / (3 * (np.abs(sums) + 1))
+        flat = scores.reshape(-1, scores.shape[-1])  # a sparse matrix takes two axes only
+        votes, sums = np.where(flat > 0, 0.5, -0.5) @ self._sides, flat @ self._sides
+        found = votes + (self.n_classes - 1) / 2 + sums / (3 * (np.abs(sums) + 1))
+        return found.reshape(*scores.shape[:-1], self.n_classes)
 
     def predict(self, scores):
         """Codes (..., n) from scores (..., n, columns)."""

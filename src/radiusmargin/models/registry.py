@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sklearn.base import BaseEstimator
+
 from .algorithm_one import FSVMAlgorithm1
 from .fsvm import FSVM
 from .grids import Grid, Powers
@@ -17,6 +19,7 @@ from .rmm import RMM
 from .rsvm import RSVMMuPlus, RSVMPlus
 from .sigma_svm import SigmaSVM
 from .svm import SVM
+from .svml import SVML
 
 BUDGET = 24  # configurations per grid
 
@@ -32,7 +35,7 @@ GAMMA = Powers(centre=-5, spacing=2, reach=6, most=6)
 class ModelEntry:
     """One model of the registry.
 
-    Attributes
+    Parameters
     ----------
     key : str
         Short name, for files and the command line.
@@ -51,7 +54,7 @@ class ModelEntry:
     in_paper : bool
         Whether it is a column of the F-SVM paper's tables.
     exact : bool
-        Whether it reaches its optimum.
+        Whether it reaches the optimum that its certificate is about.
     """
 
     key: str
@@ -86,6 +89,7 @@ DO_MR = (
     "H. Do, A. Kalousis, M. Hilario, Feature weighting using margin and radius based error bound "
     "optimization in SVMs, ECML-PKDD 2009"
 )
+XU = "Z. Xu, K. Weinberger, O. Chapelle, Distance metric learning for kernel machines, 2012"
 ZHU = "X. Zhu, P. Gong, Z. Zhao, C. Zhang, Learning similarity metric with SVM, IJCNN 2012"
 
 # In whitened kernel features all outputs are free, whatever the kernel: their number is what is tuned there.
@@ -135,6 +139,9 @@ MODELS = (
                instances=({}, {"D": 1.0}), reference=SHIVASWAMY),
     ModelEntry(key="mr-svm", name="MR-SVM", estimator=MRSVM, **_grids(), reference=DO_MR),
     ModelEntry(key="msvm", name="MSVM", estimator=MSVM, **_grids(**FEW), reference=ZHU),
+    # A Gaussian kernel it has in any case. At the largest lam hardly anything is learned, and it is the SVM.
+    ModelEntry(key="svml", name="SVML", estimator=SVML, **_grids({"lam": [0.001, 0.01, 0.1, 1.0]}, {"lam": [0.01, 1.0]}),
+               reference=XU),
     _printed("algorithm-1", 1.0, instances=({"C": 1000.0, "step": 1e-6, "n_rounds": 2},)),
     _printed("algorithm-1-short", 1e-2, instances=()),
     _printed("algorithm-1-shorter", 1e-4, instances=()),
@@ -154,6 +161,12 @@ def list_models() -> tuple[ModelEntry, ...]:
 def get_model(name: str) -> ModelEntry:
     """The entry with this key or name, in upper or lower case.
 
+    Parameters
+    ----------
+    name : str
+
+    Examples
+    --------
     >>> get_model("r-svm+").estimator.__name__, get_model("RMM").key
     ('RSVMPlus', 'rmm')
     """
@@ -164,9 +177,18 @@ def get_model(name: str) -> ModelEntry:
     raise ValueError(f"there is no model {name!r}; known are {known}.")
 
 
-def make_model(name: str, **parameters):
+def make_model(name: str, **parameters) -> BaseEstimator:
     """An estimator: the entry's own parameters, then those given.
 
+    Parameters
+    ----------
+    name : str
+        As in `get_model`.
+    **parameters
+        Of the constructor.
+
+    Examples
+    --------
     >>> make_model("semi-whitened-svm", C=2.0)
     FSVM(C=2.0, whitening=0.5)
     """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .._checks import check_number
-from ..solvers.relative_margin import rmm
+from .._types import ClassWeight, Gamma, KernelLike, RandomState
+from ..solvers.conic.rmm import rmm
 from .competitor import ConicClassifier
 
 
@@ -50,8 +51,10 @@ class RMM(ConicClassifier):
     _letters = ("B",)
 
     def __init__(
-        self, C=1.0, B=2.0, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
-        fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
+        self, C: float = 1.0, B: float = 2.0, *, kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3,
+        coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
+        verbose: int = 0,
     ):  # fmt: skip
         super().__init__(
             C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,

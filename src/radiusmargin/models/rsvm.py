@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._checks import check_number
-from ..solvers.pairwise_radius import rsvm_mu_plus, rsvm_plus
+from .._types import ClassWeight, Gamma, KernelLike, RandomState
+from ..solvers.conic.rsvm import rsvm_mu_plus, rsvm_plus
 from .competitor import ConicClassifier
 from .metric import MetricTransformerMixin
 
@@ -16,8 +17,10 @@ class _RSVM(MetricTransformerMixin, ConicClassifier):
     _letters = ("lam",)
 
     def __init__(
-        self, C=1.0, lam=1.0, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
-        fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
+        self, C: float = 1.0, lam: float = 1.0, *, kernel: KernelLike = "linear", gamma: Gamma = "scale",
+        degree: int = 3, coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
+        verbose: int = 0,
     ):  # fmt: skip
         super().__init__(
             C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,

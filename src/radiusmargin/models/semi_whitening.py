@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_sample_weight
+from .._checks import check_weights
+from .._types import ArrayLike
 from ..geometry import tempered_scatter
 from .metric import MetricTransformerMixin
 
@@ -42,13 +45,13 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
     [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
     """
 
-    def __init__(self, *, standardise=True):
+    def __init__(self, *, standardise: bool = True):
         self.standardise = standardise
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the map from the scatter of X; y is ignored."""
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        weight = check_sample_weight(sample_weight, len(X))
+        weight = check_weights(sample_weight, len(X))
         space = tempered_scatter(X, sample_weight=weight, standardise=self.standardise)
         roots = space.eigenvectors * space.eigenvalues**-0.25
         L = roots @ space.eigenvectors.T if len(space.eigenvalues) == X.shape[1] else roots.T
@@ -56,7 +59,7 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
         self.components_ = L * space.inverse_scale if len(L) else np.zeros((1, X.shape[1]))
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """``L (x - mean)`` for every row."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._checks import check_number
+from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice
 from ..geometry import TemperedScatter, scatter_matrix, tempered_scatter
 from ..problems import Quadratics
@@ -65,8 +66,10 @@ class SigmaSVM(MetricTransformerMixin, SVM):
     """
 
     def __init__(
-        self, C=1.0, D=0.5, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None,
-        fit_intercept=True, class_weight=None, tol=1e-6, max_iter=1000, random_state=None, verbose=0,
+        self, C: float = 1.0, D: float = 0.5, *, kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3,
+        coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
+        verbose: int = 0,
     ):  # fmt: skip
         super().__init__(
             C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
@@ -89,7 +92,7 @@ class SigmaSVM(MetricTransformerMixin, SVM):
         coef, intercept = space.lift(np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
         if space.reduced is not None:  # what is certified is what is returned, rounded in the user's units
             spread = space.reduced.whitened(coef, 1.0)
-            losses = hinge_losses(np.asarray(rows @ coef.T) + intercept, training.labels, training.costs)
+            losses = hinge_losses(rows, (coef, intercept), training.labels, training.costs)
             values = np.einsum("kd,kd->k", spread, spread) / space.reduced.total / 2 + self.C * losses
             results = [replace(r, objective=float(value)) for r, value in zip(results, values, strict=True)]
         self._keep(features, training, results, (coef, intercept))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice
 from ..problems import IDENTITY, Batch, Options, rows_of
 from ..solvers import solve
@@ -52,8 +53,10 @@ class SVM(Competitor):
     _accepts_sparse = True
 
     def __init__(
-        self, C=1.0, *, kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, fit_intercept=True,
-        class_weight=None, tol=1e-6, max_iter=1000, cache_size=500, n_jobs=None, random_state=None, verbose=0,
+        self, C: float = 1.0, *, kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3,
+        coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, cache_size: float = 500,
+        n_jobs: int | None = None, random_state: RandomState = None, verbose: int = 0,
     ):  # fmt: skip
         super().__init__(
             C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,

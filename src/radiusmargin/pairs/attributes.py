@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..datasets import DataError
+
+if TYPE_CHECKING:
+    from .lfw import LFWPairs
 
 __all__ = ["load_attributes"]
 
@@ -18,7 +22,7 @@ FORMATS = (
 )
 
 
-def load_attributes(path, lfw) -> tuple[np.ndarray, str]:
+def load_attributes(path: str | Path, lfw: LFWPairs) -> tuple[np.ndarray, str]:
     """Attributes of the images of a pairs file.
 
     Parameters

@@ -17,8 +17,13 @@ __all__ = ["cache_folder", "cached_array", "content_key"]
 CACHE_VARIABLE = "RADIUSMARGIN_CACHE"
 
 
-def cache_folder(folder=None) -> Path:
-    """The folder that was given, else ``RADIUSMARGIN_CACHE``, else one in the user's cache folder."""
+def cache_folder(folder: str | Path | None = None) -> Path:
+    """The folder that was given, else ``RADIUSMARGIN_CACHE``, else one in the user's cache folder.
+
+    Parameters
+    ----------
+    folder : str or Path, optional
+    """
     if folder is not None:
         return Path(folder)
     if os.environ.get(CACHE_VARIABLE):

@@ -6,6 +6,7 @@ package.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,7 +23,7 @@ MODEL = "models/shape_predictor_68_face_landmarks.dat"
 BOX = (75, 80, 175, 180)
 
 
-def detect_landmarks(files, *, progress=None) -> tuple[np.ndarray, np.ndarray]:
+def detect_landmarks(files: Sequence[Path], *, progress: Callable | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The 68 points of the face in the middle of each image; needs ``pip install 'radiusmargin[landmarks]'``.
 
     Kept with ``np.savez("landmarks.npz", files=names, points=points, detected=detected)``, they are what `load_landmarks`

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations_with_replacement, pairwise
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import KFold
@@ -26,7 +29,7 @@ class FeatureTable:
         Several views of an image, such as the image itself and its mirror image, are compared each with each.
     """
 
-    def __init__(self, rows):
+    def __init__(self, rows: ArrayLike):
         self.rows = np.asarray(rows)
         if self.rows.ndim not in (2, 3):
             raise ValueError(
@@ -42,7 +45,7 @@ class FeatureTable:
         return f"FeatureTable({' x '.join(map(str, self.rows.shape))})"
 
 
-def as_table(pairs, table=None) -> tuple[np.ndarray, np.ndarray]:
+def as_table(pairs: ArrayLike, table: ArrayLike | FeatureTable | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Images and pairs of their row numbers.
 
     Parameters
@@ -148,14 +151,24 @@ class PairFeatures(TransformerMixin, BaseEstimator):
     (6, 6)
     """
 
-    def __init__(self, kinds="both", *, n_components=None, blocks=None, shrinkage=0.02, cv=5):
+    def __init__(
+        self,
+        kinds: str | Sequence[str] = "both",
+        *,
+        n_components: int | Sequence | None = None,
+        blocks: Sequence[int] | None = None,
+        shrinkage: float = 0.02,
+        cv: int = 5,
+    ):
         self.kinds = kinds
         self.n_components = n_components
         self.blocks = blocks
         self.shrinkage = shrinkage
         self.cv = cv
 
-    def fit(self, pairs, y=None, *, table=None):
+    def fit(
+        self, pairs: ArrayLike, y: ArrayLike | None = None, *, table: ArrayLike | FeatureTable | None = None
+    ) -> Self:
         """Learn projections and metrics.
 
         Parameters
@@ -168,7 +181,9 @@ class PairFeatures(TransformerMixin, BaseEstimator):
         self._learn(pairs, y, table)
         return self
 
-    def fit_transform(self, pairs, y=None, *, table=None):
+    def fit_transform(
+        self, pairs: ArrayLike, y: ArrayLike | None = None, *, table: ArrayLike | FeatureTable | None = None
+    ) -> np.ndarray:
         """Learn, and describe the training pairs, each in metrics that have not seen it; see `cv`."""
         images, pairs, same = self._learn(pairs, y, table)
         described = [
@@ -177,7 +192,7 @@ class PairFeatures(TransformerMixin, BaseEstimator):
         ]
         return np.concatenate(described, axis=1)
 
-    def transform(self, pairs, *, table=None):
+    def transform(self, pairs: ArrayLike, *, table: ArrayLike | FeatureTable | None = None) -> np.ndarray:
         """The features, shape (n_pairs, n_features_out)."""
         check_is_fitted(self, "projections_")
         rows, pairs = as_table(pairs, table)

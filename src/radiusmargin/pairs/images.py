@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +13,21 @@ from ..datasets import DataError, MissingDependencyError
 from .cache import cached_array, content_key
 from .landmarks import SHAPE, SIDE, Face
 
+if TYPE_CHECKING:
+    from .lbp import LbpFeatures
+    from .sift import SiftFeatures
+
 __all__ = ["face_table", "import_opencv", "read_grey"]
 
 
-def face_table(files, features, points=None, *, cache=None, progress=None) -> np.ndarray:
+def face_table(
+    files: Sequence[Path],
+    features: SiftFeatures | LbpFeatures,
+    points: np.ndarray | None = None,
+    *,
+    cache: str | Path | None = None,
+    progress: Callable | None = None,
+) -> np.ndarray:
     """Features of aligned faces and of their mirror images, kept on disk.
 
     The key is made of the bytes of the images, their points, the settings and OpenCV's version. A row depends on its

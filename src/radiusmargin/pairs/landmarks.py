@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,7 @@ SIDE = 250  # of an LFW image
 class Face:
     """A grey image and its nine points, in pixels.
 
-    Attributes
+    Parameters
     ----------
     image : ndarray of uint8 of shape (250, 250)
     points : ndarray of shape (9, 2)
@@ -68,7 +69,7 @@ def similarity(points, wanted) -> np.ndarray:
     return np.array([[a.real, -a.imag, b.real], [a.imag, a.real, b.imag]])
 
 
-def load_landmarks(path, file_names) -> tuple[np.ndarray, str]:
+def load_landmarks(path: str | Path, file_names: Sequence[str]) -> tuple[np.ndarray, str]:
     """Points of images from a table.
 
     Parameters

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .landmarks import Face
 
 __all__ = ["LbpFeatures"]
 
@@ -46,7 +50,7 @@ class LbpFeatures:
         left, top, right, bottom = self.crop
         return (right - left) * (bottom - top) // self.cell**2 * N_BINS
 
-    def extract(self, face) -> np.ndarray:
+    def extract(self, face: Face) -> np.ndarray:
         """The square roots of the shares of every pattern, cell by cell."""
         bins = _uniform()[patterns(face.image, self.crop, self.radius)]
         rows, columns = np.indices(bins.shape) // self.cell

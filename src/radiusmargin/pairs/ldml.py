@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -52,12 +54,12 @@ class LDML(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, ridge=1e-2, *, tol=1e-6, max_iter=1000):
+    def __init__(self, ridge: float = 1e-2, *, tol: float = 1e-6, max_iter: int = 1000):
         self.ridge = ridge
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, D, y):
+    def fit(self, D: ArrayLike, y: ArrayLike) -> Self:
         """Learn from differences of pairs (`PairFeatures("signed")`) and their labels."""
         if not isinstance(self.ridge, Real) or not self.ridge >= 0:
             raise ValueError(f"ridge must be a number of at least 0, got {self.ridge!r}.")
@@ -85,18 +87,18 @@ class LDML(ClassifierMixin, BaseEstimator):
         self.objective_, self.n_iter_ = float(found.fun), int(found.nit)
         return self
 
-    def decision_function(self, D):
+    def decision_function(self, D: ArrayLike) -> np.ndarray:
         """The log-odds of "same", equal for d and -d."""
         check_is_fitted(self, "components_")
         D = validate_data(self, D, reset=False, dtype=np.float64)
         return self.intercept_ - np.square(D @ self.components_.T).sum(axis=1)
 
-    def predict_proba(self, D):
+    def predict_proba(self, D: ArrayLike) -> np.ndarray:
         """Probabilities of "different" and "same"."""
         same = expit(self.decision_function(D))
         return np.column_stack([1 - same, same])
 
-    def predict(self, D):
+    def predict(self, D: ArrayLike) -> np.ndarray:
         """The label with the higher probability."""
         return self.classes_[(self.decision_function(D) >= 0).astype(int)]
 

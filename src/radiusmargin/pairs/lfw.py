@@ -6,6 +6,7 @@ G. Huang, M. Ramesh, T. Berg, E. Learned-Miller, "Labeled Faces in the Wild", UM
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +33,7 @@ VIEW_1 = ("pairsDevTrain.txt", "pairsDevTest.txt")
 class LFWPairs:
     """The content of a pairs file.
 
-    Attributes
+    Parameters
     ----------
     images : tuple of (person, number)
         Every image that is in a pair, once, sorted. Names serve to find files and are given to no model.
@@ -58,7 +59,7 @@ class LFWPairs:
 class LFW:
     """Pairs, and what is known of their images.
 
-    Attributes
+    Parameters
     ----------
     pairs : LFWPairs
     files : tuple of Path
@@ -75,11 +76,15 @@ class LFW:
     messages: dict[str, str]
 
 
-def read_pairs(path) -> LFWPairs:
+def read_pairs(path: str | Path) -> LFWPairs:
     """Read ``pairs.txt``: folds and pairs per fold, then for every fold the same pairs, then the different ones.
 
     A pair of the same person is ``name  i  j``, one of two people is ``name  i  name  j``, separated by tabs or
     spaces. The file must hold as many lines as its head says.
+
+    Parameters
+    ----------
+    path : str or Path
     """
     path = Path(path)
     if not path.is_file():
@@ -129,7 +134,7 @@ def _pair(path, number, fields, same):
     raise DataError(f"{path}, line {number}: expected {wanted}, got {' '.join(fields)!r}")
 
 
-def find_lfw(data_home=None) -> tuple[Path, Path]:
+def find_lfw(data_home: str | Path | None = None) -> tuple[Path, Path]:
     """``pairs.txt`` and the folder of images: in `data_home`, or in its ``lfw_home`` as scikit-learn lays it out.
 
     Parameters
@@ -163,7 +168,14 @@ def _not_found(looked) -> DataError:
     )
 
 
-def load_lfw(data_home=None, *, view=2, tables=TABLES, cache=None, progress=None) -> LFW:
+def load_lfw(
+    data_home: str | Path | None = None,
+    *,
+    view: int = 2,
+    tables: Sequence[str] = TABLES,
+    cache: str | Path | None = None,
+    progress: Callable | None = None,
+) -> LFW:
     """Pairs, folds and features of LFW.
 
     Parameters

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -43,11 +45,11 @@ class ImageProjection(TransformerMixin, BaseEstimator):
     array([-2.,  2.,  0.])
     """
 
-    def __init__(self, n_components=100, *, random_state=0):
+    def __init__(self, n_components: int | None = 100, *, random_state: int | None = 0):
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: None = None) -> Self:
         """Learn means and components."""
         k = self.n_components
         if k is not None and (not isinstance(k, Integral) or k < 1):
@@ -65,7 +67,7 @@ class ImageProjection(TransformerMixin, BaseEstimator):
             self.pca_ = pca.fit(self._centred(X))
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """The components of every image, largest variance first, or the centred features."""
         check_is_fitted(self, "mean_")
         centred = self._centred(self._checked(X, reset=False))

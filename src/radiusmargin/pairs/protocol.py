@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from .features import FeatureTable, check_same
 from .scores import RocCurve, roc
+
+if TYPE_CHECKING:
+    from .task import PairTask
+    from .verifier import PairVerifier
 
 __all__ = ["Verification", "cross_verify", "inner_splits"]
 
@@ -18,7 +25,7 @@ __all__ = ["Verification", "cross_verify", "inner_splits"]
 class Verification:
     """Scores of every pair, each from a verifier that has not seen its fold.
 
-    Attributes
+    Parameters
     ----------
     scores : ndarray of shape (n_pairs,)
         Relative to the threshold of the fold's verifier: a pair is accepted if its score is not negative.
@@ -54,9 +61,17 @@ class Verification:
         return roc(self.y, self.scores)
 
 
-def inner_splits(folds, n_splits):
+def inner_splits(folds: ArrayLike, n_splits: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Splits of training pairs that keep each of the training folds, and so each person, whole.
 
+    Parameters
+    ----------
+    folds : array-like of int
+        The fold of each training pair.
+    n_splits : int
+
+    Examples
+    --------
     >>> [sorted(set(np.array([0, 0, 1, 2])[test])) for _, test in inner_splits([0, 0, 1, 2], 3)]
     [[np.int64(0)], [np.int64(2)], [np.int64(1)]]
     """
@@ -67,7 +82,15 @@ def inner_splits(folds, n_splits):
     return list(GroupKFold(n_splits).split(folds, groups=folds))
 
 
-def cross_verify(verifier, task, *, param_grid=None, n_inner=3, calibrate=None, progress=None) -> Verification:
+def cross_verify(
+    verifier: PairVerifier,
+    task: PairTask,
+    *,
+    param_grid: dict | None = None,
+    n_inner: int = 3,
+    calibrate: dict | None = None,
+    progress: Callable | None = None,
+) -> Verification:
     """Evaluate a verifier under the protocol of a task's folds.
 
     Parameters

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +19,7 @@ __all__ = ["RECIPES", "Recipe", "lfw_tasks"]
 class Recipe:
     """Parts of a description of pairs.
 
-    Attributes
+    Parameters
     ----------
     parts : tuple of (table, kind, n_components)
         Kinds as in `PairFeatures`.
@@ -32,7 +34,7 @@ class Recipe:
     def tables(self) -> tuple[str, ...]:
         return tuple(table for table, _, _ in self.parts)
 
-    def task(self, name: str, lfw: LFW, tested=None) -> PairTask:
+    def task(self, name: str, lfw: LFW, tested: tuple[int, ...] | None = None) -> PairTask:
         """The pairs of LFW with the tables of this recipe side by side."""
         n_views = 2 if self.mirrored else 1
         rows = [lfw.tables[table][:, :n_views] for table in self.tables]
@@ -69,7 +71,14 @@ RECIPES = {
 }
 
 
-def lfw_tasks(names, data_home=None, *, view=2, cache=None, progress=None) -> dict[str, PairTask]:
+def lfw_tasks(
+    names: Sequence[str],
+    data_home: str | Path | None = None,
+    *,
+    view: int = 2,
+    cache: str | Path | None = None,
+    progress: Callable | None = None,
+) -> dict[str, PairTask]:
     """Tasks of recipes by name, ``"lfw/..."`` of view 2 and ``"view1/..."`` of view 1.
 
     Parameters

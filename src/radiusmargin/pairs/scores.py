@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import auc, roc_curve
 
 from .features import check_same
@@ -18,7 +19,7 @@ STRATEGIES = ("accuracy", "eer", "fpr")
 class RocCurve:
     """The operating points of a set of scores, from "nothing is the same" to "all is".
 
-    Attributes
+    Parameters
     ----------
     fpr, tpr : ndarray
         Rates of different pairs that are accepted, and of same pairs that are.
@@ -56,7 +57,7 @@ class RocCurve:
         """The highest TPR of an operating point whose FPR is at most this; nothing is interpolated."""
         return float(self.tpr[self._last_within(fpr)])
 
-    def threshold(self, strategy="accuracy", max_fpr=None) -> float:
+    def threshold(self, strategy: str = "accuracy", max_fpr: float | None = None) -> float:
         """The threshold of a strategy; see `choose_threshold`."""
         if strategy not in STRATEGIES:
             raise ValueError(f"strategy must be one of {', '.join(map(repr, STRATEGIES))}, got {strategy!r}.")
@@ -78,7 +79,7 @@ class RocCurve:
         return np.flatnonzero(self.fpr <= fpr + 1e-12)[-1]
 
 
-def roc(y, scores) -> RocCurve:
+def roc(y: ArrayLike, scores: ArrayLike) -> RocCurve:
     """The ROC curve of scores.
 
     Parameters
@@ -111,25 +112,44 @@ def _between(scores):
     return np.concatenate([[np.nextafter(scores[0], np.inf)], middle, [scores[-1]]])
 
 
-def equal_error_rate(y, scores) -> float:
+def equal_error_rate(y: ArrayLike, scores: ArrayLike) -> float:
     """The rate at which false accepts and false rejects are equal.
 
+    Parameters
+    ----------
+    y : array-like of shape (n_pairs,)
+        1 for the same person, 0 for two.
+    scores : array-like of shape (n_pairs,)
+
+    Examples
+    --------
     >>> equal_error_rate([1, 1, 0, 0], [4.0, 3.0, 2.0, 1.0])
     0.0
     """
     return roc(y, scores).equal_error_rate
 
 
-def tpr_at_fpr(y, scores, fpr) -> float:
+def tpr_at_fpr(y: ArrayLike, scores: ArrayLike, fpr: float) -> float:
     """The highest rate of same pairs accepted while at most a rate `fpr` of different pairs is.
 
+    Parameters
+    ----------
+    y, scores : array-like of shape (n_pairs,)
+        As in `equal_error_rate`.
+    fpr : float
+        In [0, 1].
+
+    Examples
+    --------
     >>> tpr_at_fpr([1, 1, 0, 0], [4.0, 2.0, 3.0, 1.0], 0.0)
     0.5
     """
     return roc(y, scores).tpr_at(fpr)
 
 
-def choose_threshold(y, scores, strategy="accuracy", *, max_fpr=None) -> float:
+def choose_threshold(
+    y: ArrayLike, scores: ArrayLike, strategy: str = "accuracy", *, max_fpr: float | None = None
+) -> float:
     """A threshold for scores: accept a pair if its score is at least this.
 
     Parameters

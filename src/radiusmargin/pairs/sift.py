@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..datasets import DataError
 from .images import import_opencv
-from .landmarks import SHAPE, SIDE
+from .landmarks import SHAPE, SIDE, Face
 
 __all__ = ["SiftFeatures"]
 
@@ -61,7 +62,7 @@ class SiftFeatures:
         if outside:
             raise ValueError(f"{len(outside)} points lie outside the crop {self.crop!r}, such as {outside[0]}.")
 
-    def positions(self, landmarks) -> list[tuple[float, float]]:
+    def positions(self, landmarks: ArrayLike) -> list[tuple[float, float]]:
         """The points of a face with these landmarks, in pixels of the whole image."""
         left, top, right, bottom = self.crop
         if isinstance(self.points, str) and self.points == "grid":
@@ -76,7 +77,7 @@ class SiftFeatures:
     def n_features(self) -> int:
         return len(self.positions(SHAPE)) * len(self.scales) * DESCRIPTOR
 
-    def extract(self, face) -> np.ndarray:
+    def extract(self, face: Face) -> np.ndarray:
         """The descriptors of a face, one after the other: all scales of the first point, then the second's."""
         cv2 = import_opencv()
         left, top, right, bottom = self.crop

@@ -18,7 +18,7 @@ __all__ = ["PairTask", "make_pairs", "offline_pairs", "olivetti_pairs"]
 class PairTask:
     """Pairs of images, their labels and their folds. Two tasks are equal if their contents are.
 
-    Attributes
+    Parameters
     ----------
     name : str
     table : ndarray of shape (n_images, n_features) or (n_images, n_views, n_features)
@@ -70,10 +70,26 @@ class PairTask:
         return hash(self.fingerprint)
 
 
-def make_pairs(n_people=120, n_images=4, n_features=20, *, n_folds=4, noise=0.6, random_state=None) -> PairTask:
+def make_pairs(
+    n_people: int = 120,
+    n_images: int = 4,
+    n_features: int = 20,
+    *,
+    n_folds: int = 4,
+    noise: float = 0.6,
+    random_state: int | None = None,
+) -> PairTask:
     """Generated faces: a point for every person, and images scattered around it.
 
     As in LFW, a person belongs to one fold, and every fold has as many pairs of the same person as of two.
+
+    Parameters
+    ----------
+    n_people, n_images, n_features, n_folds : int
+        Images are of each person.
+    noise : float
+        Deviation of the images around the person's point.
+    random_state : int, Generator or None
 
     Examples
     --------
@@ -91,8 +107,16 @@ def make_pairs(n_people=120, n_images=4, n_features=20, *, n_folds=4, noise=0.6,
     return PairTask("generated", images, pairs, y, folds, features, messages=("generated, not faces",))
 
 
-def olivetti_pairs(*, data_home=None, n_folds=5, random_state=0) -> PairTask:
-    """Pairs of scikit-learn's Olivetti faces, 40 people with 10 images each; OSError where they are not cached."""
+def olivetti_pairs(*, data_home: str | Path | None = None, n_folds: int = 5, random_state: int | None = 0) -> PairTask:
+    """Pairs of scikit-learn's Olivetti faces, 40 people with 10 images each; OSError where they are not cached.
+
+    Parameters
+    ----------
+    data_home : str or Path, optional
+        Of scikit-learn's cache.
+    n_folds : int
+    random_state : int, Generator or None
+    """
     from sklearn.datasets import fetch_olivetti_faces
 
     faces = fetch_olivetti_faces(data_home=data_home, download_if_missing=False)
@@ -102,8 +126,15 @@ def olivetti_pairs(*, data_home=None, n_folds=5, random_state=0) -> PairTask:
     return PairTask("olivetti", faces.data, pairs, y, folds, features, messages=told)
 
 
-def offline_pairs(*, data_home=None, random_state=0) -> PairTask:
-    """Olivetti's faces where they are cached, generated pairs where not; nothing is downloaded."""
+def offline_pairs(*, data_home: str | Path | None = None, random_state: int | None = 0) -> PairTask:
+    """Olivetti's faces where they are cached, generated pairs where not; nothing is downloaded.
+
+    Parameters
+    ----------
+    data_home : str or Path, optional
+        Of scikit-learn's cache.
+    random_state : int, Generator or None
+    """
     try:
         return olivetti_pairs(data_home=data_home, random_state=random_state)
     except OSError:

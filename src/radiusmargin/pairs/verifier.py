@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -11,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..models import FSVM
 from ..models.registry import make_model
 from ..selection import FSVMCV
-from .features import PairFeatures, check_same
+from .features import FeatureTable, PairFeatures, check_same
 from .scores import RocCurve, roc
 
 __all__ = ["PairVerifier"]
@@ -58,12 +61,18 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, estimator=None, *, features="both", table=None):
+    def __init__(
+        self,
+        estimator: str | BaseEstimator | None = None,
+        *,
+        features: str | PairFeatures = "both",
+        table: ArrayLike | FeatureTable | None = None,
+    ):
         self.estimator = estimator
         self.features = features
         self.table = table
 
-    def fit(self, pairs, y):
+    def fit(self, pairs: ArrayLike, y: ArrayLike) -> Self:
         """Fit pair features and classifier.
 
         Parameters
@@ -84,16 +93,18 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
         self.threshold_ = 0.0
         return self
 
-    def decision_function(self, pairs):
+    def decision_function(self, pairs: ArrayLike) -> np.ndarray:
         """Scores, higher for pairs that look more alike; the same for (a, b) and (b, a)."""
         check_is_fitted(self, "estimator_")
         return decision_values(self.estimator_, self.features_.transform(pairs, table=self.table))
 
-    def predict(self, pairs):
+    def predict(self, pairs: ArrayLike) -> np.ndarray:
         """The label of "same" where the score reaches `threshold_`."""
         return self.classes_[(self.decision_function(pairs) >= self.threshold_).astype(int)]
 
-    def calibrate_threshold(self, pairs, y, strategy="accuracy", *, max_fpr=None):
+    def calibrate_threshold(
+        self, pairs: ArrayLike, y: ArrayLike, strategy: str = "accuracy", *, max_fpr: float | None = None
+    ) -> Self:
         """Set `threshold_` from labelled pairs, which should not be those of `fit`.
 
         Parameters
@@ -106,7 +117,7 @@ class PairVerifier(ClassifierMixin, BaseEstimator):
         self.threshold_ = self.roc(pairs, y).threshold(strategy, max_fpr)
         return self
 
-    def roc(self, pairs, y) -> RocCurve:
+    def roc(self, pairs: ArrayLike, y: ArrayLike) -> RocCurve:
         """ROC curve of the pairs, with `equal_error_rate`, `auc` and `tpr_at(fpr)`."""
         return roc(y, self.decision_function(pairs))
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
-from ..features import kernel_dimension_path
+from .._types import ArrayLike, Data
+from ..features import DimensionPath, KernelMap, kernel_dimension_path
 from ._matplotlib import pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 
 class DimensionPathDisplay:
@@ -31,21 +39,32 @@ class DimensionPathDisplay:
     {'FSVM': 10}
     """
 
-    def __init__(self, path):
+    def __init__(self, path: DimensionPath):
         self.path = path
 
     @classmethod
-    def from_result(cls, path, *, ax=None):
+    def from_result(cls, path: DimensionPath, *, ax: Axes | None = None) -> Self:
         """Draw what `kernel_dimension_path` returned."""
         return cls(path).plot(ax=ax)
 
     @classmethod
-    def from_estimators(cls, estimators, X, y, dimensions, *, kernel_map=None, cv=5, scoring=None, ax=None):
+    def from_estimators(
+        cls,
+        estimators: dict | BaseEstimator,
+        X: Data,
+        y: ArrayLike,
+        dimensions: ArrayLike,
+        *,
+        kernel_map: KernelMap | None = None,
+        cv: Any = 5,
+        scoring: str | Callable | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Compute the path of one model, or of a dict of named ones, and draw it."""
         path = kernel_dimension_path(estimators, X, y, dimensions, kernel_map=kernel_map, cv=cv, scoring=scoring)
         return cls(path).plot(ax=ax)
 
-    def plot(self, *, ax=None):
+    def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on a new figure."""
         if ax is None:
             _, ax = pyplot().subplots(layout="constrained")
@@ -66,6 +85,6 @@ class DimensionPathDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def table(self):
+    def table(self) -> np.ndarray:
         """The means as an array with the dimensions in its first column, for a report."""
         return np.column_stack([self.path.dimensions, self.path.mean.T])

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from ._matplotlib import pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..selection import FSVMCV
 
 WIDTH, HEIGHT = 3.0, 3.2
 LARGEST = 130.0  # points squared of the mark of a member that is alone
@@ -54,6 +61,15 @@ class KindsDisplay:
     """One panel for each kind: scores by C and gamma (of the linear kind by C and whitening), the members of the average
     as dots whose area is their weight, and the best as a cross.
 
+    Parameters
+    ----------
+    panels : list of Panel
+        The scores of each kind.
+    members : list of dict
+        ``members_`` of the search.
+    best : dict
+        Its ``best_params_``.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -65,11 +81,11 @@ class KindsDisplay:
     ['linear', 'laplacian', 'laplacian-ranks', 'rbf']
     """
 
-    def __init__(self, panels, members, best):
+    def __init__(self, panels: list[Panel], members: list[dict], best: dict):
         self.panels, self.members, self.best = panels, members, best
 
     @classmethod
-    def from_estimator(cls, estimator, *, axes=None):
+    def from_estimator(cls, estimator: FSVMCV, *, axes: Sequence[Axes] | None = None) -> Self:
         """Draw a fitted `AutoSVM`, or an `FSVMCV` with several kinds of kernels."""
         params, scores = estimator.cv_results_["params"], estimator.cv_results_["mean_test_score"]
         if "kernel" not in params[0]:
@@ -77,7 +93,7 @@ class KindsDisplay:
         return cls.of(params, scores, getattr(estimator, "members_", []), estimator.best_params_).plot(axes)
 
     @classmethod
-    def of(cls, params, scores, members, best) -> KindsDisplay:
+    def of(cls, params: list[dict], scores: np.ndarray, members: list[dict], best: dict) -> KindsDisplay:
         """A display, not drawn yet, of the parameters that were tried with their scores, of what was averaged, and of the best.
 
         Every entry names its "kernel", "C", and its "whitening" or "gamma"; members their "weight".
@@ -88,7 +104,7 @@ class KindsDisplay:
             panels.append(Panel.of(kind, [params[i] for i in own], np.asarray(scores, dtype=float)[own]))
         return cls(panels, members, best)
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         if axes is None:
             size = (WIDTH * len(self.panels) + 1, HEIGHT)
             _, axes = pyplot().subplots(1, len(self.panels), figsize=size, layout="constrained", squeeze=False)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 from scipy import sparse
 
+from .._types import ArrayLike
 from ..geometry import minimum_enclosing_ball
 from ._matplotlib import pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from sklearn.base import BaseEstimator
 
 
 class MarginDisplay:
@@ -14,17 +22,30 @@ class MarginDisplay:
 
     The plane is spanned by the separator's normal and the direction of largest variance perpendicular to it, so that
     the separator and its margin appear at their true distance; the ball's shadow is a circle of its true radius.
+
+    Parameters
+    ----------
+    views : dict
+        What is drawn "before" and "after" the transformation (`from_estimator` makes it).
     """
 
-    def __init__(self, views):
+    def __init__(self, views: dict[str, dict]):
         self.views = views
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, column=0, axes=None):
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        column: int = 0,
+        axes: Sequence[Axes] | None = None,
+    ) -> Self:
         """Draw a fitted model on the data (X, y); `column` picks one of its separators, a row of `coef_`."""
         return cls(margin_views(estimator, X, y, column=column)).plot(axes)
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         if axes is None:
             _, axes = pyplot().subplots(1, 2, figsize=(10, 5), layout="constrained")
         for axis, (name, view) in zip(axes, self.views.items(), strict=True):
@@ -80,18 +101,26 @@ def _draw(axis, view):
 
 
 class MetricDisplay:
-    """Eigenvalues of the learned metric, and objective and gap from round to round."""
+    """Eigenvalues of the learned metric, and objective and gap from round to round.
 
-    def __init__(self, eigenvalues, history=()):
+    Parameters
+    ----------
+    eigenvalues : array-like
+        Of the metric, descending.
+    history : list of dict, default=()
+        ``history_`` of the model.
+    """
+
+    def __init__(self, eigenvalues: ArrayLike, history: Sequence[dict] = ()):
         self.eigenvalues, self.history = np.asarray(eigenvalues), list(history)
 
     @classmethod
-    def from_estimator(cls, estimator, *, axes=None):
+    def from_estimator(cls, estimator: BaseEstimator, *, axes: Sequence[Axes] | None = None) -> Self:
         """Draw a fitted model; the convergence needs `history_` (``verbose=1`` or an iterative solver)."""
         values = np.linalg.eigvalsh(estimator.get_mahalanobis_matrix())[::-1].clip(0)
         return cls(values, getattr(estimator, "history_", ())).plot(axes)
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         panels = 2 if self.history else 1
         if axes is None:
             _, axes = pyplot().subplots(1, panels, figsize=(4.5 * panels, 3.5), layout="constrained", squeeze=False)

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 
 from ._matplotlib import pyplot
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..selection import FSVMCV, FSVMPath
+
 
 class PathDisplay:
-    """Coefficients and number of support vectors along C."""
+    """Coefficients and number of support vectors along C.
 
-    def __init__(self, path, column=0):
+    Parameters
+    ----------
+    path : FSVMPath
+    column : int, default=0
+        One of its problems.
+    """
+
+    def __init__(self, path: FSVMPath, column: int = 0):
         self.path, self.column = path, column
 
     @classmethod
-    def from_path(cls, path, *, column=0, axes=None):
+    def from_path(cls, path: FSVMPath, *, column: int = 0, axes: Sequence[Axes] | None = None) -> Self:
         """Draw an `FSVMPath`; `column` picks one of its problems."""
         return cls(path, column).plot(axes)
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         if axes is None:
             _, axes = pyplot().subplots(1, 2, figsize=(10, 4), layout="constrained")
         order = np.argsort(self.path.Cs)
@@ -32,17 +47,25 @@ class PathDisplay:
 
 
 class CVDisplay:
-    """Score against C, one curve per strength of whitening, with a band of one standard error around the best."""
+    """Score against C, one curve per strength of whitening, with a band of one standard error around the best.
 
-    def __init__(self, results, best_params):
+    Parameters
+    ----------
+    results : dict
+        ``cv_results_`` of an `FSVMCV`.
+    best_params : dict
+        Its ``best_params_``.
+    """
+
+    def __init__(self, results: dict, best_params: dict):
         self.results, self.best_params = results, best_params
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None):
+    def from_estimator(cls, estimator: FSVMCV, *, ax: Axes | None = None) -> Self:
         """Draw a fitted `FSVMCV`; other searched parameters are held at their best."""
         return cls(estimator.cv_results_, estimator.best_params_).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         if ax is None:
             _, ax = pyplot().subplots(figsize=(6, 4), layout="constrained")
         others = {k: v for k, v in self.best_params.items() if k not in ("C", "whitening")}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
-from .._checks import check_count, check_positive
+from .._checks import check_choice, check_count, check_positive, check_threads
 from .labels import ClassLabels
 from .regularizers import IDENTITY, Quadratics
 from .rows import InnerProducts, Rows
@@ -128,19 +127,15 @@ class Options:
     method: str = "auto"
 
     def __post_init__(self):
-        if (
-            type(self.tol) is not float or not 0.0 < self.tol < np.inf
-        ):  # the quick way; a check takes longer than all else here
+        # Asked first the quick way: a check takes longer than all else here.
+        if type(self.tol) is not float or not 0.0 < self.tol < np.inf:
             check_positive("tol", self.tol)
         if type(self.max_iter) is not int or not 0 < self.max_iter < 2**31:
             check_count("max_iter", self.max_iter)
-        n = self.n_threads
-        if n not in (1, None) and (not isinstance(n, Integral) or n == 0 or n >= 2**31):
-            raise ValueError(
-                f"n_jobs must be a positive number of threads or -1 for every core, got {self.n_threads!r}."
-            )
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}.")
+        if self.n_threads is not None and self.n_threads != 1:
+            check_threads("n_jobs", self.n_threads)
+        if self.method != "auto":
+            check_choice("method", self.method, METHODS)
 
     @property
     def threads(self) -> int:

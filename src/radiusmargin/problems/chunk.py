@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._checks import check_shape, check_weights
+
 _BLOCK = 1 << 18  # numbers that are worked on at a time: two megabytes stay in the cache of one core
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
@@ -20,7 +22,7 @@ _HALF = np.uint64(32)
 class Block:
     """Some rows of a chunk, in double precision; all of positive weight.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of shape (m, d)
     codes : ndarray of shape (m,)
@@ -87,22 +89,15 @@ class Chunk:
             raise ValueError(f"chunk {self.index}: X must be two-dimensional and numeric, got {X.dtype} {X.shape}.")
         if y.shape == (X.shape[0], 1):
             y = y[:, 0]
-        if y.shape != (X.shape[0],):
-            raise ValueError(f"chunk {self.index}: y must have shape ({X.shape[0]},) to match X, got {y.shape}.")
+        check_shape(f"chunk {self.index}: y", y.shape, (X.shape[0],))
         object.__setattr__(self, "X", X.tocsr() if sparse.issparse(X) else X)
         object.__setattr__(self, "y", y)
         object.__setattr__(self, "weight", self._checked_weight())
 
     def _checked_weight(self):
-        if self.weight is None:
-            return np.ones(len(self.y))
-        weight = np.asarray(self.weight, dtype=float)
-        weight = np.full(len(self.y), weight) if weight.ndim == 0 else weight.reshape(-1)
-        if weight.shape != self.y.shape:
-            raise ValueError(f"chunk {self.index}: sample_weight has {len(weight)} entries for {len(self.y)} rows.")
-        if not (np.isfinite(weight).all() and (weight >= 0).all()):
-            raise ValueError(f"chunk {self.index}: sample_weight must be finite and not negative.")
-        return np.ascontiguousarray(weight)
+        weight = self.weight
+        weight = weight if weight is None or np.ndim(weight) == 0 else np.asarray(weight).reshape(-1)
+        return check_weights(weight, len(self.y), least=0, name=f"chunk {self.index}: sample_weight")
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
         """The labels of rows of positive weight, sorted, and how many rows have them."""

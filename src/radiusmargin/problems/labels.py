@@ -68,7 +68,7 @@ class ClassLabels:
     def __array__(self, dtype=None, copy=None):
         return np.asarray(self[:], dtype=dtype)
 
-    def part(self, problems) -> ClassLabels:
+    def part(self, problems: slice | np.ndarray) -> ClassLabels:
         """Some of the labellings, by a slice or by numbers."""
         return ClassLabels(self.codes, self.sides[problems], self.n_classes)
 

@@ -36,7 +36,7 @@ class Quadratics:
         first = self.matrices if self.matrices is not None else self.linear
         return 1 if first is None else len(first)
 
-    def check(self, d: int):
+    def check(self, d: int) -> None:
         """Whether all arrays are for d coefficients: a ValueError where not."""
         shapes = {"linear": (len(self), d), "constants": (len(self),)}
         if (self.linear is None) != (self.constants is None):

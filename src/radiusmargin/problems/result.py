@@ -11,7 +11,7 @@ import numpy as np
 class Result:
     """Primal and dual values of a convex problem, and how the solver got there.
 
-    Attributes
+    Parameters
     ----------
     objective : float
         Value of the primal problem at the returned solution.
@@ -39,7 +39,17 @@ class Result:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HingeResult(Result):
-    """Solution of a hinge-loss problem; `alpha` is dual feasible (in the box, and ``y @ alpha == 0``)."""
+    """Solution of a hinge-loss problem; `alpha` is dual feasible (in the box, and ``y @ alpha == 0``).
+
+    Parameters
+    ----------
+    objective, dual_objective, n_iter, converged, history
+        As in `Result`.
+    coef : ndarray of shape (d,)
+    intercept : float
+    alpha : ndarray of shape (n,) or None
+        Multipliers, where they were kept.
+    """
 
     coef: np.ndarray
     intercept: float
@@ -52,7 +62,7 @@ class Results:
 
     ``results[p, k]`` is the `HingeResult` of problem p and ``Cs[k]``; `of` has all Cs of a problem.
 
-    Attributes
+    Parameters
     ----------
     Cs : ndarray of shape (K,)
     coef : ndarray of shape (P, K, d)
@@ -94,7 +104,7 @@ class Results:
         """The path of problem p, without the axis of problems."""
         return self._select(self.Cs, p)
 
-    def at(self, chosen) -> Results:
+    def at(self, chosen: np.ndarray | slice) -> Results:
         """The same for some of the Cs, or in another order: by a mask or by numbers."""
         return self._select(self.Cs[chosen], (slice(None), chosen))
 
@@ -104,8 +114,14 @@ class Results:
         return Results(Cs, self.coef[index], *(value[index] for value in values), alpha)
 
 
-def relative_gap(objective, dual_objective):
-    """``(P - D) / |P|`` of numbers or arrays, zero where ``P <= D``; NaN stays NaN, since it is no certificate."""
+def relative_gap(objective: float | np.ndarray, dual_objective: float | np.ndarray) -> float | np.ndarray:
+    """``(P - D) / |P|`` of numbers or arrays, zero where ``P <= D``; NaN stays NaN, since it is no certificate.
+
+    Parameters
+    ----------
+    objective, dual_objective : float or ndarray
+        P and D.
+    """
     difference = objective - dual_objective
     if np.ndim(difference) == 0:
         return 0.0 if difference <= 0.0 else difference / abs(objective)

@@ -20,13 +20,10 @@ class Dense:
     ----------
     X : ndarray of shape (n, d)
         Double precision, in any layout with a stride of one number along one axis.
-    products : ndarray of shape (n, n), optional
-        Inner products of the rows, from any origin, where a caller has them: computing them again is spared.
     """
 
     kind: ClassVar[str] = "dense"
     X: np.ndarray
-    products: np.ndarray | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -88,6 +85,11 @@ class InnerProducts:
 Rows = Dense | Sparse | InnerProducts
 
 
-def rows_of(X) -> Rows:
-    """The form of a checked matrix: dense or sparse."""
+def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
+    """The form of a checked matrix: dense or sparse.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    """
     return Sparse(X) if sparse.issparse(X) else Dense(X)

@@ -11,6 +11,7 @@ def with_default(function, **changed):
     """The same function with other defaults of keyword-only parameters."""
     copy = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
     copy.__kwdefaults__ = function.__kwdefaults__ | changed
+    copy.__annotations__ = function.__annotations__
     return copy
 
 
@@ -36,6 +37,9 @@ class AutoSVM(FSVMCV):
         Threads over the problems of a fold.
     random_state : int, RandomState or None, default=None
         Shuffles the folds.
+    Cs, whitening, scatter, multi_class, eta, band, gamma, degree, coef0, n_components, criterion, n_repeats, race, \
+one_standard_error, refit, fit_intercept, tol, cv_tol, max_iter, verbose, subsample, cache_size
+        As in `FSVMCV`.
 
     Attributes
     ----------

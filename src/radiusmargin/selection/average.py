@@ -138,16 +138,29 @@ def _joined(parts):
 
 
 def _directions(scores, weight):
-    """`directions_of` scores (n, K) of weighted rows."""
+    """`directions_of` scores (n, K) of weighted rows, from inner products of the rows where these are fewer."""
     p = weight / weight.sum()
-    Z = scores - p @ scores
-    return directions_of((Z * p[:, None]).T @ Z)
+    Z = np.sqrt(p)[:, None] * (scores - p @ scores)
+    if len(Z) >= Z.shape[1]:
+        return directions_of(Z.T @ Z)
+    unit = _over_deviations(np.linalg.norm(Z, axis=0))
+    Z *= unit
+    values, axes = np.linalg.eigh(Z @ Z.T)
+    kept = values > RANK * max(values[-1], 0.0)
+    return _positive(unit, Z.T @ (axes[:, kept] / np.sqrt(values[kept])))
 
 
 def directions_of(covariance):
     """What turns scores into coordinates of their mean metric: each of unit variance, directions by their size."""
-    deviation = np.sqrt(np.diag(covariance))
-    unit = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0) / np.sqrt(len(deviation))
+    unit = _over_deviations(np.sqrt(np.diag(covariance)))
     values, axes = np.linalg.eigh(unit[:, None] * covariance * unit)
-    kept = values > RANK * max(values[-1], 0.0)
-    return unit[:, None] * with_positive_pivots(axes[:, kept][:, ::-1].T).T
+    return _positive(unit, axes[:, values > RANK * max(values[-1], 0.0)])
+
+
+def _over_deviations(deviation):
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0) / np.sqrt(len(deviation))
+
+
+def _positive(unit, axes):
+    """In the units of the scores, the largest first, each with a sign of its own."""
+    return unit[:, None] * with_positive_pivots(axes[:, ::-1].T).T

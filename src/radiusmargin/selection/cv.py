@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -15,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number
 from .._compat import with_callbacks
+from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..models.base import MarginEstimator
 from ..models.chunked import check_linear
 from ..models.chunkwise import chunkwise
@@ -30,9 +33,11 @@ from .kinds import check_grid, check_kinds, kinds_of, listed, sampled
 from .out_of_fold import OutOfFold
 from .plan import groups_of
 from .progress import Progress
+from .race import Race
 from .scores import Scores
 from .ways import Fitting
 
+Grid = float | Sequence[float] | None  # one value or several
 FITTED = (
     "_model", "_sigmoids", "_directions", "components_", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
     "n_passes_", "history_", "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
@@ -91,6 +96,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     cv : int, splitter or iterable, default=5
     n_repeats : int, default=1
         Repeats of the folds with other shuffles, for an integer `cv`.
+    race : bool, default=True
+        Whether members are given up after two fifths of the splits if they are beaten beyond chance by then (with accuracy only, which
+        has a distribution to reckon with). What is chosen is hardly ever another; False goes through all splits with all.
     scoring : str, callable or None, default=None
         None is accuracy.
     one_standard_error : bool, default=False
@@ -154,11 +162,14 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     _accepts_sparse = True
 
     def __init__(
-        self, Cs=10, *, whitening=None, scatter="total", multi_class=None, eta=0.0, combine="average", band=1.5,
-        kernel="linear", gamma="scale", degree=3, coef0=0.0, n_components=None, criterion="cv", cv=5, n_repeats=1,
-        scoring=None, one_standard_error=False, refit=True, probability=False, n_jobs=None, fit_intercept=True, class_weight=None,
-        tol=1e-6, cv_tol=None, max_iter=1000, random_state=None, verbose=0, subsample=100_000,
-        cache_size=500.0,
+        self, Cs: int | Sequence[float] = 10, *, whitening: Grid = None, scatter: str | Sequence[str] = "total",
+        multi_class: str | None = None, eta: Grid = 0.0, combine: str = "average", band: float = 1.5,
+        kernel: KernelLike | Sequence[str] = "linear", gamma: Gamma | Sequence[float] = "scale", degree: int = 3,
+        coef0: float = 0.0, n_components: Grid = None, criterion: str = "cv", cv: Any = 5, n_repeats: int = 1,
+        race: bool = True, scoring: str | Callable | None = None, one_standard_error: bool = False, refit: bool = True,
+        probability: bool = False, n_jobs: int | None = None, fit_intercept: bool = True,
+        class_weight: ClassWeight = None, tol: float = 1e-6, cv_tol: float | None = None, max_iter: int = 1000,
+        random_state: RandomState = None, verbose: int = 0, subsample: int = 100_000, cache_size: float = 500.0,
     ):  # fmt: skip
         self.Cs = Cs
         self.whitening = whitening
@@ -175,6 +186,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self.criterion = criterion
         self.cv = cv
         self.n_repeats = n_repeats
+        self.race = race
         self.scoring = scoring
         self.one_standard_error = one_standard_error
         self.refit = refit
@@ -193,7 +205,13 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     # -- fitting ------------------------------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None, groups=None):
+    def fit(
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Score every member, then refit what was chosen on all rows.
 
         Rows may come in chunks, as in `FSVM`; members are then scored on a `subsample` of them.
@@ -214,10 +232,11 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         data = self._search_data(training, kinds, sample_weight, groups)
         fitting = Fitting(int(self.max_iter), self.n_jobs, bool(self.fit_intercept))
         kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
-        scores = Scores(len(data.splits), Progress(self), kept)
+        race = Race.of(self, data)
+        scores = Scores(len(data.splits), Progress(self), [listener for listener in (kept, race) if listener])
         with scores.progress.whole():
             try:
-                evaluate(self, kinds, data, fitting, scores)
+                evaluate(self, kinds, data, fitting, scores, race)
             except KeyboardInterrupt:
                 self._report_interrupted(scores, kinds)
                 raise
@@ -230,7 +249,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
                     else:
                         shares = self._refit(training, kinds, fitting, scores)
                     if self.probability:
-                        self._sigmoids = self._calibrated(data.training, scores.out_of_fold, shares)
+                        self._sigmoids = self._calibrated(data.training, kept, shares)
                 self.refit_time_ = time.perf_counter() - start
         if self.refit:
             self._warn_unless_converged()
@@ -335,7 +354,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         return self._model
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
 
         A sigmoid of every problem's score, fitted to the scores of rows that the search had held out; pairs of several
@@ -345,12 +364,12 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         return self._sigmoids.probabilities(self._model.scores(X))
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Data) -> np.ndarray:
         """Logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
     @chunkwise
-    def transform(self, X):
+    def transform(self, X: Data) -> np.ndarray:
         """The rows in the metric of the best member, or of the averaged separators."""
         check_is_fitted(self, "_model")
         X = self._validated(X)

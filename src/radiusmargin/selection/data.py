@@ -84,11 +84,13 @@ class HeldOut:
 
     def score_values(self, values, keep=None, block=slice(None)):
         """Scores (M,) of members, a block of all, by their decision values (M, K, n) on these rows, which `keep` may have."""
-        if keep:
-            keep(block, values)
         if self.data.scoring is None or self.data.scoring == "accuracy":
-            predicted = self.data.training.reduction.predict(values.swapaxes(1, 2))
-            return (predicted == self.codes) @ self.weight / self.weight.sum()
+            right = self.data.training.reduction.predict(values.swapaxes(1, 2)) == self.codes
+            if keep:
+                keep(block, values, right)
+            return right @ self.weight / self.weight.sum()
+        if keep:
+            keep(block, values, [None] * len(values))
         K = values.shape[1]
         return np.array([self.score_one(np.eye(K), np.zeros(K), member.T) for member in values])
 

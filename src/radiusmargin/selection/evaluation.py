@@ -25,43 +25,50 @@ class Evaluation:
     Parameters
     ----------
     groups : list of Group
-    ways_of : function of Group
-        The ways that serve it, the quickest first.
+    ways : Ways
     scores : Scores
     tol : float
+    race : Race or None
+        Without, all members go through all splits.
     """
 
-    def __init__(self, groups, ways_of, scores, tol):
-        self.groups, self.ways_of, self.scores, self.tol = groups, ways_of, scores, tol
+    def __init__(self, groups, ways, scores, tol, race=None):
+        self.groups, self.ways, self.scores, self.tol, self.race = groups, ways, scores, tol, race
 
     def run(self, Cs, may_grow):
         """Score the grid; where it may grow it does while the best of its Cs is at an edge."""
         for _ in range(EXTENSIONS + 1):
-            expected = len(Cs) * self.scores.n_splits * sum(len(group.powers) for group in self.groups)
-            self.scores.progress.expected += expected
-            for group in self.groups:
-                self._score(group, Cs)
+            tasks = [
+                Task(group, group.powers, np.asarray(Cs), tuple(range(self.scores.n_splits)), self.tol)
+                for group in self.groups
+            ]
+            self.scores.progress.expected += len(Cs) * self.scores.n_splits * sum(len(t.powers) for t in tasks)
+            self._score(tasks)
             Cs = self._beyond_the_edge() if may_grow else None
             if Cs is None:
                 return
 
-    def _score(self, group, Cs):
-        left = tuple(range(self.scores.n_splits))
-        for way in self.ways_of(group):
-            if left:
-                left = way.score(Task(group, group.powers, np.asarray(Cs), left, self.tol), self.scores)
+    def _score(self, tasks):
+        together = [task for task in tasks if self.ways.serves_together(task.group)]
+        if together:
+            self.ways.together.score(together, self.scores, self.race)
+        for task in tasks:
+            if task not in together:
+                for way in self.ways.of(task.group):
+                    task = task.on(way.score(task, self.scores)) if task.splits else task
 
     def _beyond_the_edge(self):
         own = [m for m in self.scores.members() if any(group.holds(m) for group in self.groups)]
-        tried, best = np.unique([m.C for m in own]), self.scores.best(among=own).C
+        standing = [m for m in own if m not in self.scores.given_up]
+        tried, best = np.unique([m.C for m in own]), self.scores.best(among=standing).C
         if len(tried) < 3 or best not in tried[[0, -1]]:
             return None
         steps = (tried[-1] / tried[0]) ** (np.arange(1, 4) / (len(tried) - 1))
         return best * steps if best == tried[-1] else best / steps
 
 
-def evaluate(search, kinds, data, fitting, scores):
-    """Score all that a search (its parameters) asks for, kind by kind; `fitting` says how members are fitted.
+def evaluate(search, kinds, data, fitting, scores, race=None):
+    """Score all that a search (its parameters) asks for, kind by kind; `fitting` says how members are fitted, `race` which.
 
     Grids of several kinds do not grow: what lies beyond is the dearest to fit, and another kind serves as well.
     """
@@ -69,8 +76,8 @@ def evaluate(search, kinds, data, fitting, scores):
     for kind in kinds:
         own = replace(data, training=kind.training(data.training))
         tol = search.cv_tol or gap_of(kind, own.training.X)
-        ways_of = Ways(own, fitting, search.criterion)
-        Evaluation(groups_of(search, kind), ways_of, scores, tol).run(kind.Cs, may_grow)
+        ways = Ways(own, fitting, search.criterion)
+        Evaluation(groups_of(search, kind), ways, scores, tol, race).run(kind.Cs, may_grow)
 
 
 def gap_of(kind, X):
@@ -85,12 +92,14 @@ class Ways:
 
     def __init__(self, data, fitting, criterion):
         self.of_criterion = None if criterion == "cv" else [OneFit(data, fitting, criterion)]
-        self.of_expansions, self.general = [KernelFolds(data, fitting)], [FoldByFold(data, fitting)]
+        self.together, self.general = KernelFolds(data, fitting), [FoldByFold(data, fitting)]
         self.of_data = [SparseFolds(data, fitting), LinearFolds(data, fitting), *self.general]
 
-    def __call__(self, group):
+    def serves_together(self, group) -> bool:
+        """Whether `together` serves it, with all others that it serves: gammas race against each other."""
+        return self.of_criterion is None and group.is_expansion
+
+    def of(self, group):
         if self.of_criterion:
             return self.of_criterion
-        if group.features.is_linear:
-            return self.of_data
-        return self.of_expansions if group.is_expansion else self.general
+        return self.of_data if group.features.is_linear else self.general

@@ -33,7 +33,7 @@ class OutOfFold:
             self.times[held] += 1
             place[test] = -1
 
-    def add(self, member, split, values):
+    def hear(self, member, split, values, right):
         """Take values (K, n_test) on the rows that a split holds out."""
         held, problem, row = self._places[split]
         sums = self._sums.setdefault(member, np.zeros(len(self.row), dtype=np.float32))

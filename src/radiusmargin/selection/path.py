@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_X_y
+from sklearn.utils.validation import check_X_y
 
-from .._checks import check_choice, check_number, check_sample_weight
+from .._checks import check_choice, check_Cs, check_number, check_weights
+from .._types import ArrayLike, Data
 from ..features.space import Raw
 from ..models.family import Family
 from ..models.multiclass import Reduction
@@ -17,10 +18,20 @@ from ..problems import Options, relative_gap
 
 @dataclass(frozen=True, eq=False)
 class FSVMPath:
-    """Separators along C: `coef` (C, K, d), `intercept` (C, K), with K problems as in `FSVM`.
+    """Separators along C, of K problems as in `FSVM`.
 
-    `problems` says what each separates, `gap` is the relative gap and `n_support` the number of rows with a positive
-    multiplier, both (C, K).
+    Parameters
+    ----------
+    Cs : ndarray of shape (C,)
+    classes : ndarray
+    problems : tuple of str
+        What each problem separates.
+    coef : ndarray of shape (C, K, d)
+    intercept : ndarray of shape (C, K)
+    objective, dual_objective, gap : ndarrays of shape (C, K)
+        The certificates, and their relative gaps.
+    n_support : ndarray of shape (C, K)
+        Rows with a positive multiplier.
     """
 
     Cs: np.ndarray
@@ -35,19 +46,19 @@ class FSVMPath:
 
 
 def fsvm_path(
-    X,
-    y,
-    Cs,
+    X: Data,
+    y: ArrayLike,
+    Cs: ArrayLike,
     *,
-    whitening=1.0,
-    scatter="total",
-    multi_class="ovo",
-    sample_weight=None,
-    fit_intercept=True,
-    tol=1e-6,
-    max_iter=1000,
-    n_jobs=1,
-):
+    whitening: float = 1.0,
+    scatter: str = "total",
+    multi_class: str = "ovo",
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = True,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    n_jobs: int | None = 1,
+) -> FSVMPath:
     """Fit `FSVM` for every C, warm-started from small to large.
 
     Parameters
@@ -78,10 +89,8 @@ def fsvm_path(
     check_choice("scatter", scatter, ("total", "within"))
     check_choice("multi_class", multi_class, ("ovo", "ovr"))
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
-    Cs = check_array(np.atleast_1d(Cs), ensure_2d=False, dtype=np.float64, input_name="Cs")
-    if (Cs <= 0).any():
-        raise ValueError(f"Cs must be positive, got {Cs.min():g}.")
-    weights = check_sample_weight(sample_weight, X.shape[0])
+    Cs = check_Cs(Cs)
+    weights = check_weights(sample_weight, X.shape[0])
     check_classification_targets(y)
     kept = np.flatnonzero(weights)
     X, y, weights = X[kept], y[kept], weights[kept]

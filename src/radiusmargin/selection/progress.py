@@ -38,12 +38,12 @@ class Progress:
         """Around a piece of work."""
         task = self.context.subcontext(task_name=name)
         task.call_on_fit_task_begin(estimator=self.search)
-        self._draw()
+        self.draw()
         yield
         task.call_on_fit_task_end(estimator=self.search)
-        self._draw()
+        self.draw()
 
-    def _draw(self):
+    def draw(self):
         """On a terminal whenever something has changed, elsewhere when all is known."""
         if not self.search.verbose or self.drawn == self.known or not (sys.stderr.isatty() or self.is_complete):
             return

@@ -16,13 +16,14 @@ TIE = 1e-12  # scores closer than this are equal
 class Scores:
     """Scores of members on splits, filled in split by split; what was not reached is NaN.
 
-    `seconds` is the time that the fits and the scores of each split took, of all members together; `out_of_fold` keeps the
-    decision values behind the scores, if it is there.
+    `seconds` is the time that the fits and the scores of each split took, of all members together; `listeners` hear of the
+    decision values behind the scores.
     """
 
-    def __init__(self, n_splits, progress, out_of_fold=None):
-        self.n_splits, self.progress, self.out_of_fold = n_splits, progress, out_of_fold
+    def __init__(self, n_splits, progress, listeners=()):
+        self.n_splits, self.progress, self.listeners = n_splits, progress, listeners
         self.table: dict[Member, np.ndarray] = {}
+        self.given_up: set[Member] = set()
         self.seconds = {"fit": np.zeros(n_splits), "score": np.zeros(n_splits)}
         self._ordered: list[Member] = []
 
@@ -41,28 +42,49 @@ class Scores:
         self.table.setdefault(member, np.full(self.n_splits, np.nan))[split] = value
         self.progress.known += np.size(split)
 
+    def keeper(self, members, split):
+        """What is told decision values (M, K, n) of members on a split, in blocks of these, and which rows they have right."""
+        if not self.listeners:
+            return None
+
+        def keep(block, *told):
+            for member, *own in zip(members[block], *told, strict=True):
+                for listener in self.listeners:
+                    listener.hear(member, split, *own)
+
+        return keep
+
     def members(self):
         """Members in order of preference."""
         if len(self._ordered) != len(self.table):
             self._ordered = sorted(self.table, key=lambda member: member.preference)
         return self._ordered
 
+    def standing(self):
+        """Members that were not given up, in order of preference."""
+        return [m for m in self.members() if m not in self.given_up]
+
+    def give_up(self, members):
+        """Score some members no further: they are not chosen."""
+        self.progress.known += sum(int(np.isnan(self.table[m]).sum()) for m in members - self.given_up)
+        self.given_up |= members
+
     def values(self):
         """One row per member, in order of preference, one column per split."""
         return np.array([self.table[m] for m in self.members()])
 
     def finished(self):
-        """Which splits have every score."""
-        return ~np.isnan(np.array(list(self.table.values()))).any(axis=0)
+        """Which splits have every score, but for members that were given up."""
+        return ~np.isnan([self.table[m] for m in self.standing()]).any(axis=0)
 
     def drop_unfinished(self):
         """After an interrupt: without the members that were only begun, if others have all their scores."""
-        whole = {m: values for m, values in self.table.items() if not np.isnan(values).any()}
-        self.table = whole or self.table
+        whole = {m: values for m, values in self.table.items() if m in self.given_up or not np.isnan(values).any()}
+        self.table = whole if whole.keys() - self.given_up else self.table
 
     def summary(self, among=None):
-        """(members in order of preference, mean, standard error) over the finished splits, of all members or of some."""
-        members = self.members() if among is None else among
+        """(members in order of preference, mean, standard error) over the finished splits, of all that stand or of some."""
+        members = self.standing() if among is None else among
         values = np.array([self.table[m] for m in members])[:, self.finished()]
         error = values.std(axis=1, ddof=1) / np.sqrt(values.shape[1]) if values.shape[1] > 1 else np.zeros(len(values))
         return members, values.mean(axis=1), error
@@ -87,7 +109,7 @@ class Scores:
         kind the members near its best have, of a kernel the best few of them.
         """
         kinds = {}
-        for member in self.members():
+        for member in self.standing():
             kinds.setdefault(member.kernel, []).append(member)
         leaders = {self.best(among=members): members for members in kinds.values()}
         chosen = [leaders[leader] for leader in self.near_best(band, among=list(leaders))]
@@ -104,8 +126,9 @@ class Scores:
     def results(self, searched):
         """A dict in the form of GridSearchCV's ``cv_results_``."""
         members, values = self.members(), self.values()[:, self.finished()]
-        mean = values.mean(axis=1)
-        rounded = np.round(mean, 12)
+        mean = np.nanmean(values, axis=1)
+        given_up = np.array([m in self.given_up for m in members])
+        rounded = np.round(mean - (mean.max() + 1) * given_up, 12)  # behind all that were not
         results = {"params": [m.params(searched) for m in members]}
         for name in searched:
             values_of = [getattr(m, name) for m in members]
@@ -118,6 +141,7 @@ class Scores:
         results |= {f"split{i}_test_score": values[:, i] for i in range(values.shape[1])}
         return results | {
             "mean_test_score": mean,
-            "std_test_score": values.std(axis=1),
+            "std_test_score": np.nanstd(values, axis=1),
             "rank_test_score": (1 + (rounded > rounded[:, None]).sum(axis=1)).astype(np.int32),
+            "given_up": given_up,
         }

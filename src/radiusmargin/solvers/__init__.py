@@ -3,7 +3,7 @@
 from .._checks import ConvergenceWarning
 from ..problems import HingeResult, Result
 from .hinge import COMPILED, HingeBatch, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
-from .kernel import KernelResult, KernelResults, held_out_scores, kernel_scores, kernel_svm, solve_kernel, unbeaten
+from .kernel import KernelResult, KernelResults, kernel_scores, kernel_svm, search_kernels, solve_kernel
 
 __all__ = [
     "COMPILED",
@@ -13,13 +13,12 @@ __all__ = [
     "KernelResult",
     "KernelResults",
     "Result",
-    "held_out_scores",
     "hinge_svm",
     "hinge_svm_batch",
     "hinge_svm_path",
     "kernel_scores",
     "kernel_svm",
+    "search_kernels",
     "solve",
     "solve_kernel",
-    "unbeaten",
 ]

@@ -6,59 +6,76 @@ mask on the rows, and the scores of the rows that it holds out are there at the 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ...features.space import Expansion
-from ...problems import Batch
-from ...solvers import solve_kernel
+from ...problems import Batch, Options
+from ...solvers import search_kernels
 
-SINGLE = 1e-4  # relative gap from which single precision is enough to estimate it
-BATCH = 1 << 20  # numbers that the folds of a batch take: an interrupt loses the batch that it comes into
+SCORED = 1e-4  # relative gap from which members are only scored, and not asked for their last digit
+SWEEPS = 20  # that are enough then, where the gap is not met
 
 
 class KernelFolds:
-    """Serves groups that are expansions in rows of a kernel."""
+    """Serves the groups, one for each gamma, that are expansions in rows of a kernel: all of them together."""
 
     def __init__(self, data, fitting):
         self.data, self.fitting = data, fitting
 
-    def score(self, task, scores):
-        n, K = len(self.data.training.codes), len(self.data.training.labels)
-        size = max(1, BATCH // (K * len(task.Cs) * n))
-        for space, factors, folds in self._alike(task.group.features, task.splits):
-            rows = space.kernel_rows(task.group.features.cache_size)
-            for start in range(0, len(folds), size):
-                self._score_batch(rows, factors, folds[start : start + size], task, scores)
-        return ()
+    def score(self, tasks, scores, race=None):
+        alike = self._alike(tasks)
+        for functions, factors, folds in alike:
+            told = _Told(self.data, tasks, folds, scores)
+            with scores.work("fit", folds):
+                search_kernels(
+                    self._batch(tasks[0], factors, folds), [self.data.splits[i][1] for i in folds], functions,
+                    self._options(tasks[0].tol), told, told.race(race) if race and len(alike) == 1 else None,
+                )  # fmt: skip
 
-    def _alike(self, choice, splits):
-        """[(space, class factors, folds)]: folds with the same number for gamma, and the same class weights."""
+    def _alike(self, tasks):
+        """[(kernel functions of the tasks, class factors, folds)]: folds with the same numbers for gamma and class weights."""
         groups = {}
-        for i in splits:
+        for i in tasks[0].splits:
             part = self.data.part(i)
-            function = choice.function(part.X, part.costs)
-            key = (function and function.gamma, *part.factors)
-            if key not in groups:
-                whole = replace(choice, gamma=function.gamma) if function else choice
-                groups[key] = Expansion.on(whole, self.data.training.X, part.costs), part.factors, []
-            groups[key][2].append(i)
-        return groups.values()
+            functions = [task.group.features.function(part.X, part.costs) for task in tasks]
+            key = (*(function and function.gamma for function in functions), *part.factors)
+            groups.setdefault(key, (functions, part.factors, []))[2].append(i)
+        return list(groups.values())
 
-    def _score_batch(self, rows, factors, folds, task, scores):
-        whole, shape = self.data.training, (len(folds), len(self.data.training.labels), len(task.Cs))
-        with scores.work("fit", folds):
-            batch = Batch(
-                rows, whole.labels, whole.weight * factors[whole.codes], np.asarray(task.Cs, dtype=float),
-                subsets=tuple(self.data.splits[i][0] for i in folds), intercept=whole.intercept,
-            )  # fmt: skip
-            strict = task.tol < SINGLE
-            found = solve_kernel(batch, self.fitting.options(task.tol), keep_scores=True, strict=strict)
-        with scores.work("score", folds):
-            values = found.scores.reshape(*shape, -1).swapaxes(1, 2)
-            for i, value in zip(folds, values, strict=True):
-                test = self.data.splits[i][1]
-                task.record(
-                    scores, i, self.data.held_out(i).score_values(value[..., test], task.keeper(scores, i))[None]
-                )
+    def _batch(self, task, factors, folds):
+        whole, features = self.data.training, task.group.features
+        rows = Expansion.on(features, whole.X, whole.costs).kernel_rows(features.cache_size)
+        return Batch(
+            rows, whole.labels, whole.weight * factors[whole.codes], np.asarray(task.Cs, dtype=float),
+            subsets=tuple(self.data.splits[i][0] for i in folds), intercept=whole.intercept,
+        )  # fmt: skip
+
+    def _options(self, tol) -> Options:
+        options = self.fitting.options(tol)
+        return options if tol < SCORED else Options(tol, min(SWEEPS, options.max_iter), options.n_threads)
+
+
+class _Told:
+    """Makes scores of the decision values of held-out rows as these come."""
+
+    def __init__(self, data, tasks, folds, scores):
+        self.data, self.folds, self.scores = data, folds, scores
+        self.members = [[task.group.member(0.0, C) for C in task.Cs] for task in tasks]
+
+    def __call__(self, kernel, Cs, part, values):
+        members, i = [self.members[kernel][c] for c in Cs], self.folds[part]
+        found = self.data.held_out(i).score_values(values, self.scores.keeper(members, i))
+        for member, score in zip(members, found, strict=True):
+            self.scores.set(member, i, score)
+        self.scores.progress.draw()
+
+    def race(self, race):
+        """What `search_kernels` asks who goes on."""
+
+        def left(parts):
+            flat = [member for own in self.members for member in own]
+            out = race.beaten(flat, [self.folds[part] for part in parts], self.scores.given_up)
+            self.scores.give_up({member for member, is_out in zip(flat, out, strict=True) if is_out})
+            return ~out.reshape(len(self.members), -1)
+
+        return left

@@ -21,7 +21,16 @@ from ...models.family import Family, hinge_losses
 UNDETERMINED = 1e100  # stands for an infinite decision value, of which sums can be formed
 
 
-def span_loo(X, y, coef, intercept, alpha, c, regularizer=None, fit_intercept=True):
+def span_loo(
+    X: np.ndarray,
+    y: np.ndarray,
+    coef: np.ndarray,
+    intercept: float,
+    alpha: np.ndarray,
+    c: np.ndarray,
+    regularizer: np.ndarray | None = None,
+    fit_intercept: bool = True,
+) -> np.ndarray:
     """Leave-one-out decision values ``y_i f_{-i}(x_i)`` of a hinge solution, approximately and without refitting.
 
     The span rule (Vapnik and Chapelle 2000): leaving row p out lowers its margin by ``alpha_p S_p^2``, with S_p the distance of x_p to the
@@ -35,6 +44,8 @@ def span_loo(X, y, coef, intercept, alpha, c, regularizer=None, fit_intercept=Tr
         Upper bounds of alpha.
     regularizer : array of shape (d, d), optional
         The matrix B of the problem.
+    fit_intercept : bool, default=True
+        Whether the solution has one.
 
     Returns
     -------
@@ -74,10 +85,16 @@ def _squared_spans(Z, free, fit_intercept):
     return spans.clip(0.0)
 
 
-def radius_margin_bound(radius, objective_terms, C):
+def radius_margin_bound(radius: float, objective_terms: tuple[float, float], C: float) -> float:
     """(R^2 + 1/C) (w'Bw + 2 C sum slack): the radius-margin bound for the hinge loss, as modified by Chung et al. (2003).
 
-    `radius` is that of the data in the metric of the problem; `objective_terms` the pair (w'Bw, C sum slack).
+    Parameters
+    ----------
+    radius : float
+        Of the data in the metric of the problem.
+    objective_terms : tuple of float
+        The pair (w'Bw, C sum slack).
+    C : float
     """
     squared_norm, loss = objective_terms
     return (radius**2 + 1.0 / C) * (squared_norm + 2.0 * loss)
@@ -115,7 +132,7 @@ class OneFit:
     def _minus_bound(self, rows, B, C, found):
         whole, coef, intercept = self.data.training, found.coef[:, 0], found.intercept[:, 0]
         radius = minimum_enclosing_ball(np.linalg.solve(np.linalg.cholesky(B), rows.T).T).radius
-        losses = C * hinge_losses(rows @ coef.T + intercept, whole.labels, whole.costs)
+        losses = C * hinge_losses(rows, (coef, intercept), whole.labels, whole.costs)
         return -sum(radius_margin_bound(radius, (w @ B @ w, loss), C) for w, loss in zip(coef, losses, strict=True))
 
     def _loo_accuracy(self, rows, B, C, found):

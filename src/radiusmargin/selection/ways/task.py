@@ -30,16 +30,8 @@ class Task:
                 scores.set(self.group.member(p, C), splits, values[..., i, j])
 
     def keeper(self, scores, split):
-        """What takes decision values (M, K, n) of the members, in blocks of these, on a split; None if nobody wants them."""
-        if scores.out_of_fold is None:
-            return None
-        members = [self.group.member(p, C) for p in self.powers for C in self.Cs]
-
-        def keep(block, values):
-            for member, value in zip(members[block], values, strict=True):
-                scores.out_of_fold.add(member, split, value)
-
-        return keep
+        """What is told of the members on a split; see `Scores.keeper`."""
+        return scores.keeper([self.group.member(p, C) for p in self.powers for C in self.Cs], split)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..._checks import (
     ConvergenceWarning,
+    check_both_classes,
     check_Cs,
     check_data,
     check_init,
@@ -135,7 +136,8 @@ def _one_problem(X, y, Cs, regularizer, sample_weight, fit_intercept, init):
     X = check_data(X)
     n, d = X.shape
     y = check_labels(y, n)
-    weights = check_weights(sample_weight, n, y)
+    weights = check_weights(sample_weight, n)
+    check_both_classes(y, weights)
     B = check_regularizer(regularizer, d)
     form = Quadratics(None if B is None else B[None])
     batch = Batch(rows_of(X), y[None], weights, check_Cs(Cs), form, intercept=fit_intercept)
@@ -216,7 +218,7 @@ def hinge_svm_batch(
         raise ValueError(f"labels must have shape ({n},) or ({n}, L) to match X, got {labels.shape}.")
     columns = labels[:, None] if labels.ndim == 1 else labels
     labels = np.ascontiguousarray([check_labels(column, n, zero_allowed=True) for column in columns.T])
-    weights = check_weights(sample_weight, n, None)
+    weights = check_weights(sample_weight, n)
     Cs = check_Cs(Cs)
     form = Quadratics(None if regularizers is None else np.stack([check_regularizer(B, d) for B in regularizers]))
     subsets = check_rows([np.arange(n)] if rows is None else rows, n)

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ...problems import Batch, Options, Results, Start, balanced, relative_gap
-from .._line_search import minimise_along
+from ..line_search import minimise_along
 
 COLD_PENALTY = 0.45  # every row starts inside the band: the first step is a ridge regression
 WARM_PENALTY = 3.0

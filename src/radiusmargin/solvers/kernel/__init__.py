@@ -4,15 +4,14 @@ from .entry import solve_kernel
 from .expansion import kernel_scores
 from .functions import kernel_svm
 from .result import Expansions, KernelResult, KernelResults
-from .search import held_out_scores, unbeaten
+from .search import search_kernels
 
 __all__ = [
     "Expansions",
     "KernelResult",
     "KernelResults",
-    "held_out_scores",
     "kernel_scores",
     "kernel_svm",
+    "search_kernels",
     "solve_kernel",
-    "unbeaten",
 ]

@@ -24,7 +24,13 @@ _ALONE = 0.6  # share of the rows below which a problem is given its own rows in
 
 
 def solve_kernel(
-    batch: Batch, options: Options, start: Start | None = None, *, keep_scores=False, strict=True, callback=None
+    batch: Batch,
+    options: Options,
+    start: Start | None = None,
+    *,
+    keep_scores: bool = False,
+    strict: bool = True,
+    callback: Callable | None = None,
 ) -> KernelResults:
     """Solve the problems of a batch whose rows are a `Kernel`.
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from scipy import sparse
 
 from .backend import values
 
 _BLOCK = 2_000_000  # kernel values that a thread holds at a time
 
 
-def kernel_scores(X, vectors, coef, *, kernel, n_threads=1):
+def kernel_scores(
+    X: np.ndarray | sparse.csr_array,
+    vectors: np.ndarray | sparse.csr_array,
+    coef: np.ndarray | sparse.csr_array,
+    *,
+    kernel: Callable,
+    n_threads: int = 1,
+) -> np.ndarray:
     """``k(X, vectors) @ coef.T``, in double precision, in blocks of rows.
 
     Parameters

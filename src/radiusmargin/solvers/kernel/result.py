@@ -56,13 +56,13 @@ class Expansions:
 class KernelResult(Result):
     """Solution of a kernel problem: ``score(x) = sum_i coef_i k(x_i, x) + intercept``.
 
-    Attributes
+    Parameters
     ----------
+    objective, dual_objective, n_iter, converged, history
+        As in `Result`; iterations are pairs of multipliers.
     coef : ndarray of shape (n,)
         Signed multipliers, ``y_i alpha_i``: zero but for the support vectors.
     intercept : float
-    support : ndarray
-        Numbers of the support vectors.
     definite : bool
         Whether nothing spoke against a positive semi-definite kernel. Where something did, `dual_objective` bounds
         nothing: the solution is a stationary point, and `gap` tells how nearly.
@@ -86,8 +86,10 @@ class KernelResult(Result):
 class KernelResults(Results):
     """As `Results`, with axes (problem, C).
 
-    Attributes
+    Parameters
     ----------
+    Cs, intercept, objective, dual_objective, n_iter, converged, alpha
+        As in `Results`.
     coef : Expansions, to be indexed as an array of shape (P, K, n)
         Signed multipliers.
     definite : ndarray of shape (P, K)
@@ -103,7 +105,7 @@ class KernelResults(Results):
         definite, scores = (None if a is None else a[index] for a in (self.definite, self.scores))
         return KernelResults(**vars(super()._select(Cs, index)), definite=definite, scores=scores)
 
-    def certificate(self, index) -> Result:
+    def certificate(self, index: tuple[int, int]) -> Result:
         """Objectives and pairs of one problem and C, without the solution."""
         return Result(
             objective=float(self.objective[index]),

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from ..problems import balanced, relative_gap
-from .conic import ConicProgram, best_of
+from ...problems import balanced, relative_gap
 from .margin import MarginData, MarginResult, Separator, best_intercept, prepare, scalings
+from .program import ConicProgram, best_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

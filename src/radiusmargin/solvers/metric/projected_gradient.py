@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..problems import Quadratics
-from .radius_margin import State
+from ...problems import Quadratics
+from .problem import State
 
 INNER_STEPS = 20
 FLOOR = 1e-6  # of the largest eigenvalue of M in whitened coordinates

@@ -2,8 +2,7 @@
 
     min over W, b:   phi(N(W)) + C sum_k sum_i s_i max(0, 1 - y_ik (x_i'w_k + b_k))
 
-with N and phi from `metric_norm`. One column, eta = 0 and the constrained form is F-SVM, an SVM with the regulariser T;
-other problems of one column are a few such SVMs (`proximal_newton`), several columns that share M need `matrix_newton`.
+with N and phi from `norm`. What is solved, where a method stands, and what it returns; the methods are files of their own.
 """
 
 from __future__ import annotations
@@ -13,11 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..problems import Batch, Options, Quadratics, Result, Start, balanced, relative_gap, rows_of
-from .hinge import solve
-from .matrix_newton import solve_matrix_newton
-from .metric_norm import Constrained, MetricNorm, Penalised
-from .proximal_newton import solve_proximal_newton
+from ...problems import Batch, Options, Quadratics, Result, Start, balanced, relative_gap, rows_of
+from ..hinge import solve
+from .norm import Constrained, MetricNorm, Penalised
 
 ROUGH = 1e-3
 
@@ -196,16 +193,3 @@ def initial_state(problem):
     tol = max(0.1 * problem.tol, 1e-10) if K == 1 else ROUGH  # only the start of matrix Newton steps
     state.take(columns, problem.hinge(columns, Quadratics(problem.norm.T[None] / kappa), tol, start))
     return state
-
-
-def solve_exact(problem):
-    """Minimise to `tol`: by as few hinge problems as the model allows, by matrix Newton steps where it allows none.
-
-    That is where columns share M, and near the kink of the penalised norm at w = 0.
-    """
-    state = initial_state(problem)
-    if problem.is_plain:
-        state.certify()
-    elif problem.n_columns > 1 or not solve_proximal_newton(problem, state):
-        solve_matrix_newton(problem, state)
-    return state.result()

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..problems import HingeResult, relative_gap
-from .hinge import hinge_svm
+from ...problems import HingeResult, relative_gap
+from ..hinge import hinge_svm
 
 SETTLED = 1e-6  # relative change of M that ends a descent
 EPS = np.finfo(float).eps
@@ -91,7 +91,7 @@ def algorithm_one(
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.solvers.algorithm_one import Descent, algorithm_one
+    >>> from radiusmargin.solvers.metric.algorithm_one import Descent, algorithm_one
     >>> X = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 2.0]])
     >>> algorithm_one(X, np.array([-1, -1, 1, 1])).message
     'M became singular (rank 0 of 2) at step 1 of round 1'

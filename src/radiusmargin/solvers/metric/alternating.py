@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..problems import Quadratics
-from .radius_margin import initial_state
+from ...problems import Quadratics
+from .problem import initial_state
 
 DECAY = 0.3  # of eta from one round to the next, until the eta that was asked for
 SMALLEST_ETA = 1e-12  # relative to where the continuation starts, where eta = 0 was asked for

@@ -7,10 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from ..problems import Batch, Dense, HingeResult, Options, balanced, relative_gap
-from .conic import ConicProgram, best_of
-from .hinge import solve
-from .margin import MarginData, MarginResult, Separator, best_intercept, check_range, prepare, scalings
+from ..._checks import check_number
+from ...problems import Batch, Dense, HingeResult, Options, balanced, relative_gap
+from ..hinge import solve
+from .margin import MarginData, MarginResult, Separator, best_intercept, prepare, scalings
+from .program import ConicProgram, best_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,7 +76,7 @@ def rmm(
     >>> result.coef.round(6), result.bound_active
     (array([0.5]), array([0, 3]))
     """
-    check_range("B", B, infinite=True)
+    check_number("B", B, 0, high_allowed=True)
     data = prepare(X, y, C, sample_weight, fit_intercept)
     svm = _svm(data, tol, max_iter)
     if svm is not None and np.abs(data.X @ svm.coef + svm.intercept).max() <= B:
@@ -189,7 +190,7 @@ def _solve_dual(
 
 
 def _multipliers(t: np.ndarray, c: np.ndarray, B: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The best ``alpha``, and multipliers of ``y f <= B`` and ``y f >= -B``, for ``t = y theta`` (3.3)."""
+    """The best ``alpha``, and multipliers of ``y f <= B`` and ``y f >= -B``, for ``t = y theta``."""
     alpha = np.clip(t, 0.0, c) if B >= 1.0 else c
     return alpha, np.maximum(alpha - t, 0.0), np.maximum(t - alpha, 0.0)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..problems import balanced
-from .conic import ConicProgram, ConicSolution
+from ...problems import balanced
 from .margin import MarginData, Separator, best_intercept, gradient_program, scalings, weighted_norm
+from .program import ConicProgram, ConicSolution
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from ..problems import balanced, relative_gap
-from .conic import best_of
+from ...problems import balanced, relative_gap
 from .margin import MarginData, MarginResult, Separator, gradient_program, prepare, weighted_norm
+from .program import best_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,7 +42,7 @@ def mrsvm(
 
     ``min 1/2 sum_k w_k^2 / mu_k + 1/(2 s(mu)) sum_i c_i xi_i^2`` over the simplex of `mu`, with
     ``c_i = C sample_weight_i``, ``s(mu) = sum_k mu_k R_k^2`` and R_k the half range of feature k; by the dual
-    (4.2) ``max sum(alpha) - 1/2 max_k [g_k^2 + R_k^2 sum_i alpha_i^2 / c_i]``, ``g = sum_i alpha_i y_i x_i``.
+    ``max sum(alpha) - 1/2 max_k [g_k^2 + R_k^2 sum_i alpha_i^2 / c_i]``, ``g = sum_i alpha_i y_i x_i``.
 
     Parameters
     ----------

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..problems import relative_gap
-from .conic import ConicSolution, ConicSolverError
+from ..._checks import check_number
+from ...problems import relative_gap
 from .far_pairs import extreme_pairs, far_pairs, squared_differences
-from .margin import MarginResult, check_range, prepare
-from .pairwise_models import Dual, Model, MuPlus, Plus, Primal
+from .margin import MarginResult, prepare
+from .program import ConicSolution, ConicSolverError
+from .rsvm_duals import Dual, Model, MuPlus, Plus, Primal
 
+MOST_ROUNDS = 200  # of constraint generation
 PAIRS_PER_ROUND = 20  # a round costs as much with 20 more pairs, and there are half as many
 
 
@@ -79,13 +81,12 @@ def rsvm_mu_plus(
     fit_intercept: bool = True,
     tol: float = 1e-6,
     max_iter: int = 200,
-    max_rounds: int = 200,
 ) -> RSVMMuPlusResult:
     """Solve R-SVM_mu+: weights of the features, with the largest distance as a penalty.
 
     ``min 1/2 sum_k w_k^2 / mu_k + lam r + sum_i c_i hinge_i`` over the simplex of `mu`, where
     ``r = 1/2 max_ij sum_k mu_k d2_ijk`` and ``c_i = C sample_weight_i``; by the dual
-    (5.2) ``max sum(alpha) - 1/2 max_k [g_k^2 - q_k(eta)]``, ``sum(eta) = lam``, where
+    ``max sum(alpha) - 1/2 max_k [g_k^2 - q_k(eta)]``, ``sum(eta) = lam``, where
     ``q_k(eta) = sum_ij eta_ij d2_ijk``, with pairs generated as they are violated.
 
     Parameters
@@ -106,8 +107,6 @@ def rsvm_mu_plus(
         Relative duality gap to reach, of the problem with all pairs.
     max_iter : int
         Interior-point iterations per round.
-    max_rounds : int
-        Rounds of constraint generation.
 
     Returns
     -------
@@ -120,9 +119,9 @@ def rsvm_mu_plus(
     >>> result.mu.round(6), round(result.radius, 6)
     (array([1., 0.]), 2.0)
     """
-    check_range("lam", lam)
+    check_number("lam", lam, 0)
     model = MuPlus(prepare(X, y, C, sample_weight, fit_intercept), lam)
-    found, scaling = _generate(model, tol, max_iter, max_rounds)
+    found, scaling = _generate(model, tol, max_iter)
     return RSVMMuPlusResult(**found, mu=scaling * model.a)
 
 
@@ -136,12 +135,11 @@ def rsvm_plus(
     fit_intercept: bool = True,
     tol: float = 1e-6,
     max_iter: int = 200,
-    max_rounds: int = 200,
 ) -> RSVMPlusResult:
     """Solve R-SVM+: the separator itself scales the features, with the largest distance as a penalty.
 
     ``min 1/2 |w|^2 + lam r + sum_i c_i hinge_i``, ``r = 1/2 max_ij sum_k w_k^2 d2_ijk``;
-    by the dual (6.3) ``max sum(alpha) - 1/2 sum_k g_k^2 / (1 + q_k(eta))``, ``sum(eta) = lam``. The
+    by the dual ``max sum(alpha) - 1/2 sum_k g_k^2 / (1 + q_k(eta))``, ``sum(eta) = lam``. The
     parameters are those of `rsvm_mu_plus`.
 
     Returns
@@ -155,18 +153,18 @@ def rsvm_plus(
     >>> result.coef.round(6), result.metric.round(6), result.active_pairs
     (array([1.]), array([0.5]), array([[0, 1]]))
     """
-    check_range("lam", lam)
+    check_number("lam", lam, 0)
     model = Plus(prepare(X, y, C, sample_weight, fit_intercept), lam)
-    found, _ = _generate(model, tol, max_iter, max_rounds)
+    found, _ = _generate(model, tol, max_iter)
     d2 = squared_differences(np.asarray(X, float), found["pairs"])
     return RSVMPlusResult(**found, metric=1.0 / (1.0 + found["eta"] @ d2))
 
 
-def _generate(model: Model, tol: float, max_iter: int, max_rounds: int) -> tuple[dict, np.ndarray]:
+def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray]:
     """Solve with the pairs found so far and add those that the solution violates, until the gap is closed."""
     pairs, ways = _first_pairs(model), iter(model.ways())
     way, primal, dual, failures, n_iter, n_rounds = next(ways), None, None, [], 0, 0
-    while way is not None and n_rounds < max_rounds:
+    while way is not None and n_rounds < MOST_ROUNDS:
         n_rounds += 1
         try:
             solution, point, certificate = _round(model, pairs, way, tol, max_iter)

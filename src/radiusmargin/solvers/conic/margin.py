@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..problems import Result
-from .conic import ConicProgram
+from ..._checks import check_positive, check_weights
+from ...problems import Result
+from .program import ConicProgram
 
 SMALLEST = 1e-100  # size of a feature below which squares of it, and of products with it, underflow
 
@@ -120,10 +121,8 @@ def prepare(
     array([1., 0., 1., 4.])
     """
     X, y = np.asarray(X, float), np.asarray(y, float)
-    check_range("C", C, positive=True)
-    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-    if not (np.isfinite(weight).all() and (weight >= 0.0).all() and weight.any()):
-        raise ValueError("sample_weight must be finite and non-negative, with a positive entry")
+    check_positive("C", C)
+    weight = check_weights(sample_weight, len(y))
     kept = np.flatnonzero(weight > 0.0)
     first, member = _distinct(X[kept], y[kept])
     rows, group, total = kept[first], np.zeros(len(weight), dtype=int), np.bincount(member, weight[kept])
@@ -163,14 +162,6 @@ def gradient_program(data: MarginData, root: np.ndarray, **sizes: int) -> ConicP
     program.zero("b", {"alpha": length * y[None, :]} | dict.fromkeys(common, -1.0))
     program.nonnegative("alpha", {"alpha": 1.0})
     return program
-
-
-def check_range(name: str, value: float, *, positive: bool = False, infinite: bool = False) -> None:
-    """Raise a ValueError that names the parameter, its value and its range."""
-    finite = np.isfinite(value) or (infinite and value == np.inf)
-    if not (finite and (value > 0.0 if positive else value >= 0.0)):
-        interval = f"{'(' if positive else '['}0, inf{']' if infinite else ')'}"
-        raise ValueError(f"{name} must be in {interval}, got {value!r}")
 
 
 def weighted_norm(w: np.ndarray, mu: np.ndarray) -> float:

@@ -1,0 +1,52 @@
+// Sparse rows of several problems side by side: their numbers lie next to each other, one lane a problem, so that what is read of
+// a row serves all of them.
+#pragma once
+#include <cstdint>
+
+#include "loops/vector.hpp"
+
+namespace rm {
+
+struct alignas(64) Lanes {  // a cache line
+    double at[kLanes] = {};
+    double& operator[](Index l) { return at[l]; }
+    double operator[](Index l) const { return at[l]; }
+};
+
+struct SparseRow {
+    const double* values;
+    const std::int32_t* indices;
+    Index size;
+};
+
+Lanes dot_lanes(const SparseRow& row, const Lanes* W);
+// W += t s x, for factors s of the features, or none.
+void add_lanes(const SparseRow& row, const Lanes& t, const Lanes* s, Lanes* W);
+// Says which numbers of W a row will ask for.
+void fetch_lanes(const SparseRow& row, const Lanes* W);
+// sum s x^2.
+Lanes square_lanes(const SparseRow& row, const Lanes* s);
+
+// What coordinate descent knows of every lane; see methods/coordinate_descent.hpp.
+struct LaneState {
+    Lanes b, rho, sum, square;  // intercept, penalty of its moves, sum y alpha, w'Bw
+    Lanes most, least;          // slopes beyond which a row at its bound is shrunk
+    Lanes highest, lowest;      // slopes in the wrong, of this epoch
+};
+// A row in every lane; where it takes no part its bound is zero.
+struct LaneRow {
+    double y;
+    const Lanes &bound, &square;
+    Lanes &alpha, &score;
+};
+enum class Visit { shrunk, still, moved };
+// Takes the multipliers of a row with these scores to their best values, and what they change by, times y, into t.
+Visit visit_lanes(const LaneRow& row, LaneState& state, Lanes& t);
+
+// Loss and sum of the multipliers at scores and intercepts, over n rows.
+struct LaneSums {
+    Lanes loss, total;
+};
+LaneSums sum_lanes(Index n, const double* y, const LaneRow& first, const Lanes& b);
+
+}  // namespace rm

@@ -1,0 +1,277 @@
+// Coordinate descent (coordinate_descent.hpp) for several problems that have the same rows and labels but for the rows that take
+// part: the folds of a search. A row is read once for all of them, which is most of what a visit costs.
+//
+// What a lane has found is left alone while the others go on. From one C to the next the multipliers are scaled.
+#pragma once
+#include <array>
+
+#include "loops/lanes.hpp"
+#include "methods/coordinate_descent.hpp"
+#include "rows/sparse.hpp"
+
+namespace rm {
+
+// One problem among those side by side.
+struct Lane {
+    const Chosen& chosen;
+    const Vector& weights;  // of the chosen rows
+    const Regularizer& B;
+};
+
+struct Bounds {
+    double objective = HUGE_VAL, dual = -HUGE_VAL;
+    double gap() const { return (objective - dual) / std::max(std::abs(objective), 1e-300); }
+};
+
+class SideBySide {
+  public:
+    SideBySide(const SparseArray& X, const std::vector<Lane>& lanes, const Options& options)
+        : X_(X), lanes_(lanes), options_(options), intercept_(lanes[0].chosen.intercept), W_(X.d) {
+        gather_rows();
+        gather_factors();
+        for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
+        passes_ = strategy::most_passes(abilities<SparseRows>, n_, X.d, std::max(pass_ - double(n_), 1.0));
+    }
+
+    // The problems at C, each solved or as far as it got; from the solution at the C before.
+    std::vector<Solution> solve(double C) {
+        begin_at(C);
+        work_ = looked_ = 0;
+        for (bool at_rest = false; !at_rest && n_live_ > 0 && work_ < most_work();) {
+            if (options_.poll) options_.poll();
+            const double violation = epoch();
+            at_rest = violation <= descent::kRest && active_ == n_;
+            if (violation <= slack_) slack_ *= descent::kTighter, free_all();
+            if (at_rest || work_ >= most_work() || worth_a_look()) look();
+        }
+        std::vector<Solution> found(lanes_.size());
+        for (std::size_t l = 0; l < lanes_.size(); ++l) found[l] = solution(Index(l));
+        return found;
+    }
+
+  private:
+    SparseRow row(Index r) const { return X_.row(places_[r]); }
+    const Lanes* factors() const { return inverse_.empty() ? nullptr : inverse_.data(); }
+    Index n_lanes() const { return static_cast<Index>(lanes_.size()); }
+    double most_work() const { return std::min<double>(passes_, options_.max_iter) * pass_; }
+
+    // All rows that take part in any problem, in the order of the data.
+    void gather_rows() {
+        number_.assign(X_.n, -1);
+        for (const Lane& lane : lanes_)
+            for (Index i : lane.chosen.J) number_[i] = 0;
+        for (Index i = 0; i < X_.n; ++i)
+            if (number_[i] == 0) number_[i] = static_cast<Index>(places_.size()), places_.push_back(i);
+        n_ = active_ = static_cast<Index>(places_.size());
+        y_.resize(n_), weight_.resize(n_), bound_.resize(n_), alpha_.resize(n_), squares_.resize(n_), scores_.resize(n_);
+        for (Index l = 0; l < n_lanes(); ++l) {
+            const Chosen& chosen = lanes_[l].chosen;
+            for (std::size_t j = 0; j < chosen.J.size(); ++j) {
+                const Index r = number_[chosen.J[j]];
+                y_[r] = chosen.y[j], weight_[r][l] = lanes_[l].weights[j];
+                total_weight_[l] += lanes_[l].weights[j];
+            }
+        }
+        for (Index r = 0; r < n_; ++r) pass_ += 1.0 + double(row(r).size);
+        order_.resize(n_);
+        std::iota(order_.begin(), order_.end(), Index{0});
+    }
+    void gather_factors() {
+        const auto plain = [](const Lane& lane) { return lane.B.identity(); };
+        if (std::all_of(lanes_.begin(), lanes_.end(), plain)) return;
+        Lanes ones;
+        std::fill(ones.at, ones.at + kLanes, 1.0);
+        inverse_.assign(X_.d, ones);
+        for (Index l = 0; l < n_lanes(); ++l) {
+            Vector factors(X_.d, 1.0);
+            lanes_[l].B.divide(factors.data());
+            for (Index k = 0; k < X_.d; ++k) inverse_[k][l] = factors[k];
+        }
+    }
+
+    void begin_at(double C) {
+        const double grown = C_ > 0 ? C / C_ : 0.0;
+        n_live_ = n_lanes(), slack_ = descent::kFirstSlack;
+        free_all();
+        Lanes multiple, squares;
+        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b);
+        std::array<bool, kLanes> at_bound{};
+        for (Index r = 0; r < n_; ++r)
+            for (Index l = 0; l < n_lanes(); ++l)
+                at_bound[l] |= weight_[r][l] > 0 && alpha_[r][l] >= C_ * weight_[r][l];
+        for (Index l = 0; l < n_lanes(); ++l) {
+            live_[l] = true;
+            if (C_ > 0 && !at_bound[l]) {  // a larger C changes nothing
+                multiple[l] = 1.0;
+                continue;
+            }
+            const double total = grown * sums.total[l], square = grown * grown * state_.square[l];
+            multiple[l] = grown * (square > total ? total / square : 1.0);  // the best multiple of what they were
+            state_.square[l] *= multiple[l] * multiple[l], state_.sum[l] *= multiple[l];
+        }
+        C_ = C;
+        for (Index r = 0; r < n_; ++r)
+            for (Index l = 0; l < n_lanes(); ++l) {
+                bound_[r][l] = C * weight_[r][l];
+                alpha_[r][l] = std::min(alpha_[r][l] * multiple[l], bound_[r][l]);
+                scores_[r][l] *= multiple[l];
+                squares[l] += weight_[r][l] > 0 ? squares_[r][l] : 0.0;
+            }
+        for (Lanes& w : W_)
+            for (Index l = 0; l < n_lanes(); ++l) w[l] *= multiple[l];
+        for (Index l = 0; intercept_ && l < n_lanes(); ++l)
+            state_.rho[l] = strategy::intercept_penalty(squares[l] / std::max(1.0, double(lanes_[l].chosen.J.size())), C * total_weight_[l]);
+    }
+    LaneRow whole() { return at(0); }
+    LaneRow at(Index r) { return {y_[r], bound_[r], squares_[r], alpha_[r], scores_[r]}; }
+
+    // One visit to every active row; returns by how much they were in the wrong.
+    double epoch() {
+        state_.highest = state_.lowest = Lanes{};
+        for (Index s = 0; s < active_; ++s) std::swap(order_[s], order_[s + random_.below(active_ - s)]);
+        for (Index s = 0; s < active_; ++s) {
+            const Index r = order_[s];
+            if (s + 1 < active_) fetch_lanes(row(order_[s + 1]), W_.data());
+            if (s + 2 < active_) X_.fetch(places_[order_[s + 2]]);
+            scores_[r] = dot_lanes(row(r), W_.data());
+            const double cost = 1.0 + double(row(r).size);
+            work_ += cost, since_fresh_ += cost;
+            Lanes t;
+            switch (visit_lanes(at(r), state_, t)) {
+                case Visit::shrunk: std::swap(order_[s--], order_[--active_]); break;
+                case Visit::moved: add_lanes(row(r), t, factors(), W_.data()); break;
+                case Visit::still: break;
+            }
+        }
+        double violation = 0;
+        for (Index l = 0; l < n_lanes(); ++l) {
+            violation = std::max(violation, state_.highest[l] - state_.lowest[l]);
+            state_.most[l] = state_.highest[l] > 0 ? state_.highest[l] : HUGE_VAL;
+            state_.least[l] = state_.lowest[l] < 0 ? state_.lowest[l] : -HUGE_VAL;
+            state_.b[l] += state_.rho[l] * state_.sum[l];
+        }
+        return violation;
+    }
+    void free_all() {
+        active_ = n_;
+        for (Index l = 0; l < kLanes; ++l) state_.most[l] = HUGE_VAL, state_.least[l] = -HUGE_VAL;
+    }
+
+    // Whether the gaps may be small enough, by the scores that rows had when they were visited last.
+    bool worth_a_look() {
+        if (work_ - looked_ >= descent::kMostUnseen * pass_) return true;
+        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b);
+        for (Index l = 0; l < n_lanes(); ++l)
+            if (live_[l] && bounds_of(l, sums).gap() > descent::kHopeful * options_.tol) return false;
+        return true;
+    }
+    Bounds bounds_of(Index l, const LaneSums& sums) const {
+        return {0.5 * state_.square[l] + sums.loss[l], sums.total[l] - 0.5 * state_.square[l]};
+    }
+    // The certified gaps. Lanes that are done take no part any more, and stay as they are.
+    void look() {
+        restore_balance();
+        if (since_fresh_ > descent::kDrift * pass_) sum_anew();
+        sum_squares();
+        for (Index r = 0; r < n_; ++r) {
+            if (r + 2 < n_) fetch_lanes(row(r + 2), W_.data());
+            scores_[r] = dot_lanes(row(r), W_.data());
+        }
+        for (Index l = 0; intercept_ && l < n_lanes(); ++l)
+            if (live_[l]) best_b_[l] = best_intercept(l);
+        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), best_b_);
+        for (Index l = 0; l < n_lanes(); ++l) {
+            if (!live_[l]) continue;
+            certified_[l] = bounds_of(l, sums);
+            if (certified_[l].gap() <= options_.tol) retire(l);
+        }
+        looked_ = work_;
+    }
+    void retire(Index l) {
+        live_[l] = false, --n_live_;
+        for (Lanes& bound : bound_) bound[l] = 0.0;
+    }
+    double best_intercept(Index l) {
+        Vector f, y, c;
+        f.reserve(n_), y.reserve(n_), c.reserve(n_);
+        for (Index r = 0; r < n_; ++r)
+            if (bound_[r][l] > 0.0) f.push_back(scores_[r][l]), y.push_back(y_[r]), c.push_back(bound_[r][l]);
+        return kink_.of(static_cast<Index>(f.size()), f.data(), y.data(), c.data());
+    }
+    // To y'alpha = 0: by the multipliers between their bounds, where these can, since they are still being moved anyway.
+    void restore_balance() {
+        if (!intercept_) return;
+        Lanes free, all, share;
+        for (Index r = 0; r < n_; ++r)
+            for (Index l = 0; l < n_lanes(); ++l)
+                if (y_[r] * state_.sum[l] > 0) {
+                    all[l] += alpha_[r][l];
+                    if (alpha_[r][l] < bound_[r][l]) free[l] += alpha_[r][l];
+                }
+        bool only_free[kLanes];
+        for (Index l = 0; l < n_lanes(); ++l) {
+            const double excess = std::abs(state_.sum[l]);
+            only_free[l] = free[l] >= 2 * excess;
+            share[l] = live_[l] && excess > 0 ? excess / (only_free[l] ? free[l] : all[l]) : 0.0;
+        }
+        const Lanes sum = state_.sum;
+        for (Index r = 0; r < n_; ++r) {
+            Lanes t;
+            bool moved = false;
+            for (Index l = 0; l < n_lanes(); ++l) {
+                if (share[l] == 0.0 || alpha_[r][l] == 0.0 || y_[r] * sum[l] <= 0) continue;
+                if (only_free[l] && alpha_[r][l] >= bound_[r][l]) continue;
+                t[l] = -y_[r] * share[l] * alpha_[r][l], moved = true;
+                alpha_[r][l] *= 1.0 - share[l], state_.sum[l] += t[l];
+            }
+            if (moved) add_lanes(row(r), t, factors(), W_.data());
+        }
+    }
+    // Sums of many small steps, against rounding.
+    void sum_anew() {
+        std::fill(W_.begin(), W_.end(), Lanes{});
+        state_.sum = Lanes{};
+        for (Index r = 0; r < n_; ++r) {
+            Lanes t;
+            for (Index l = 0; l < n_lanes(); ++l) state_.sum[l] += t[l] = y_[r] * alpha_[r][l];
+            add_lanes(row(r), t, factors(), W_.data());
+        }
+        since_fresh_ = 0;
+    }
+    void sum_squares() {
+        state_.square = Lanes{};
+        for (Index k = 0; k < X_.d; ++k)
+            for (Index l = 0; l < kLanes; ++l)
+                state_.square[l] += W_[k][l] * W_[k][l] / (inverse_.empty() ? 1.0 : inverse_[k][l]);
+    }
+
+    Solution solution(Index l) const {
+        Solution out;
+        out.theta.resize(X_.d + intercept_);
+        for (Index k = 0; k < X_.d; ++k) out.theta[k] = W_[k][l];
+        if (intercept_) out.theta[X_.d] = best_b_[l];
+        for (Index i : lanes_[l].chosen.J) out.alpha.push_back(alpha_[number_[i]][l]);
+        out.objective = certified_[l].objective, out.dual_objective = certified_[l].dual;
+        out.n_iter = std::min(options_.max_iter, static_cast<int>(std::ceil(work_ / pass_)));
+        return out;
+    }
+
+    const SparseArray& X_;
+    const std::vector<Lane>& lanes_;
+    const Options& options_;
+    bool intercept_;
+    Index n_ = 0, active_ = 0, n_live_ = 0;
+    std::vector<Index> places_, number_, order_;  // of the rows among all, and back
+    Vector y_;
+    std::vector<Lanes> weight_, bound_, alpha_, squares_, scores_;  // by row
+    std::vector<Lanes> W_, inverse_;                                // by feature
+    Lanes total_weight_, best_b_;
+    LaneState state_;
+    std::array<Bounds, kLanes> certified_{};
+    std::array<bool, kLanes> live_{};
+    BestIntercept kink_;
+    RandomNumbers random_;
+    double C_ = 0, slack_ = 0, passes_ = 0, pass_ = 0, work_ = 0, looked_ = 0, since_fresh_ = 0;
+};
+
+}  // namespace rm

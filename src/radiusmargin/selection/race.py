@@ -1,0 +1,67 @@
+"""Giving up members of a kernel search that cannot be chosen any more.
+
+After a split a member is given up that the best so far beats on the same rows beyond chance (the sign test on rows that one has
+right and the other wrong), and beyond what is averaged with the best in the end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+LEAST_SPLITS = 3
+CHANCE = 2.0  # standard deviations of a difference between two members that are met by chance
+
+
+class Race:
+    """Hears which rows members are right on, and tells who is beaten.
+
+    Parameters
+    ----------
+    splits : list of (train, test) row numbers
+    weight : ndarray
+        Of all rows.
+    band : float
+        Standard errors around the best within which members are wanted.
+    """
+
+    def __init__(self, splits, weight, band):
+        self.weights = [weight[test] for _, test in splits]
+        self.n, self.band = (
+            weight.sum() ** 2 / (weight**2).sum(),
+            band,
+        )  # rows of equal weight whose mean varies as much
+        self._right = {}
+
+    @classmethod
+    def of(cls, search, data) -> Race | None:
+        """What the parameters of a search ask for; None where its scores are not shares of rows, or splits are few."""
+        of_shares = search.criterion == "cv" and (search.scoring is None or search.scoring == "accuracy")
+        if not (search.race and of_shares and len(data.splits) >= LEAST_SPLITS):
+            return None
+        return cls(data.splits, data.training.weight, max(1.0, float(search.band)))
+
+    def hear(self, member, split, values, right):
+        self._right.setdefault(member, {})[split] = right
+
+    def beaten(self, members, splits, given_up):
+        """Which of some members, all of one kind, cannot be chosen any more after some splits."""
+        weight = np.concatenate([self.weights[i] for i in splits])
+        scored = [m for m, own in self._right.items() if m not in given_up and own.keys() >= set(splits)]
+        right = np.array([np.concatenate([self._right[m][i] for i in splits]) for m in scored])
+        share = right @ weight / weight.sum()
+        # What is averaged is near the best of its kind, whose best is near the best of all kinds.
+        best, best_of_kind = (
+            np.argmax(share),
+            np.argmax(np.where([m.kernel == members[0].kernel for m in scored], share, -1)),
+        )
+        out = self._behind(right, share, weight, best_of_kind, self.band) | self._behind(
+            right, share, weight, best, 2 * self.band
+        )
+        going = {m for m, is_out in zip(scored, out, strict=True) if not is_out}
+        return np.array([m not in going for m in members])
+
+    def _behind(self, right, share, weight, best, band):
+        """Who is behind by more than a band and than chance."""
+        error = np.sqrt(share[best] * (1 - share[best]) / self.n)
+        chance = np.sqrt((right != right[best]) @ weight**2) / weight.sum()
+        return share[best] - share > band * error + CHANCE * chance
