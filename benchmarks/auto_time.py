@@ -17,7 +17,7 @@ from pathlib import Path
 
 import common
 
-ROWS = (300, 1_000, 3_000, 10_000, 20_000, 50_000)
+ROWS = (300, 1_000, 3_000, 10_000, 30_000)
 DATA = {
     "waveform": lambda n: common.datasets.make_waveform(n, random_state=0),
     "clusters": lambda n: common.datasets.make_gaussian_mixture(n, random_state=0),
