@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) $(shell find src/radiusmargin -name __init__.py)
 
-.PHONY: demo test lint docs docs-quick docs-links test-oldest test-newest sdist wheels bench sanitize clean
+.PHONY: demo test lint docs docs-quick docs-links test-oldest test-newest sdist wheels wheels-here bench sanitize clean
 
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -72,13 +72,27 @@ from radiusmargin import AutoSVM, solvers
 assert solvers.COMPILED
 model = AutoSVM(probability=True).fit(*load_iris(return_X_y=True))
 assert model.dual_gap_ < 1e-4
-print("installed from the source distribution:", model.predict_proba([[5.1, 3.5, 1.4, 0.2]]).round(2))
+print("installed:", model.predict_proba([[5.1, 3.5, 1.4, 0.2]]).round(2))
 endef
 export SMOKE
 
 wheels: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check cibuildwheel
 	$(BIN)/python -m cibuildwheel --output-dir dist
+
+# The same without containers: a wheel for each interpreter, of this machine alone, tried in a clean environment of its own.
+PYTHONS ?= python3.11 python3.12 python3.13
+wheels-here: $(PYTHONS:%=build/wheels/%)
+
+build/wheels/%: FORCE
+	rm -rf $@
+	$* -m venv $@
+	$@/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --config-settings=build-dir=$@/cmake --wheel-dir $@/dist .
+	$@/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo $@/dist/*.whl)[test]"
+	$@/bin/python -I -c "$$SMOKE"
+	$@/bin/python -m pytest -n 2 tests/solvers tests/models
+
+FORCE:
 
 # The solver tests on a core with address and undefined-behaviour sanitizers, in an installation of its own: the editable
 # one steps aside. Leaks are not looked for: the interpreter has its own.
@@ -94,7 +108,7 @@ sanitize: $(STAMP)
 # Every table of benchmarks/RESULTS.md, one script after the other; about an hour, on an idle machine.
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[bench]" || true
-	for script in hinge fsvm selection kernels kernel_search competitors chunks text; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in hinge fsvm selection kernels kernel_search auto_time competitors chunks text; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 	$(BIN)/python benchmarks/averaging.py --classes all
 	$(BIN)/python benchmarks/averaging.py --kernel rbf
 

@@ -40,7 +40,7 @@ def test_powers_add_up(rng):
 
 
 def test_the_null_space_stays_null(deficient):
-    assert_allclose(matrix_power(deficient, -1), np.linalg.pinv(deficient, rtol=1e-10), atol=1e-12)
+    assert_allclose(matrix_power(deficient, -1), np.linalg.pinv(deficient, rcond=1e-10), atol=1e-12)
     projection = matrix_power(deficient, 0)
     assert_allclose(projection @ projection, projection, rtol=0.0, atol=1e-12)
     assert np.trace(projection) == pytest.approx(3.0)

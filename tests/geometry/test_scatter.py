@@ -57,7 +57,7 @@ def test_total_is_within_plus_between(rng):
 
 @pytest.mark.parametrize("kind", ["total", "within"])
 def test_sparse_equals_dense_and_does_not_densify(rng, kind, monkeypatch):
-    X = sparse.random_array((200, 6), density=0.2, rng=rng, format="csr")
+    X = sparse.random_array((200, 6), density=0.2, random_state=rng, format="csr")
     y, weight = rng.integers(2, size=200), rng.uniform(size=200)
     expected = scatter_matrix(X.toarray(), y, sample_weight=weight, kind=kind)
     dense = sparse.csr_array.toarray

@@ -82,7 +82,7 @@ def test_what_is_too_wide_says_what_to_do():
     assert can_whiten(10**7, 5000)
     assert can_whiten(100, 100_000)
     assert not can_whiten(4000, 100_000)
-    X = sparse.random_array((2001, 10_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random_array((2001, 10_000), density=1e-3, random_state=np.random.default_rng(0), format="csr")
     y = np.arange(2001) % 2
     with pytest.raises(ValueError, match=r"set whitening=0 .*TruncatedSVD|Set whitening=0 .*TruncatedSVD"):
         FSVM().fit(X, y)

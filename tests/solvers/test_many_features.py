@@ -197,7 +197,7 @@ def test_more_of_both_than_any_matrix_is_formed_for():
     """Neither d x d nor n x n: visits alone get to the default tolerance."""
     rng = np.random.default_rng(0)
     n, d = 4300, 9000
-    X = sparse.random_array((n, d), density=8 / d, rng=rng, format="csr")
+    X = sparse.random_array((n, d), density=8 / d, random_state=rng, format="csr")
     y = np.where(X @ rng.normal(size=d) + 0.3 * rng.normal(size=n) > 0.1, 1.0, -1.0)
     result = hinge_svm(X, y, 1.0)
     assert result.converged
@@ -225,7 +225,7 @@ def test_conjugate_gradients_finish_what_visits_leave():
 
 def test_a_million_columns():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((300, 1_000_000), density=3e-5, rng=rng, format="csr")
+    X = sparse.random_array((300, 1_000_000), density=3e-5, random_state=rng, format="csr")
     y = np.where(np.arange(300) % 2, 1.0, -1.0)
     path = hinge_svm_path(X, y, [0.1, 1.0], tol=1e-5)
     assert path.converged.all()

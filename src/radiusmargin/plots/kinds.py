@@ -37,7 +37,7 @@ class Panel:
         table = np.full((len(values), len(Cs)), np.nan)
         for p, score in zip(params, scores, strict=True):
             cell = values.index(p[axis]), int(np.searchsorted(Cs, p["C"]))
-            table[cell] = np.nanmax([table[cell], score])  # of members that differ in something else the best
+            table[cell] = np.fmax(table[cell], score)  # of members that differ in something else the best
         return cls(kind, axis, values, Cs, table)
 
     def cell(self, params):
