@@ -65,6 +65,14 @@ def test_the_error_is_the_smoothed_error_of_machines_on_rows_held_out():
     assert value == pytest.approx(expected / weights.sum(), rel=1e-4)
 
 
+def test_a_rotation_after_the_map_changes_nothing():
+    error = ERRORS["weights"]
+    rotation, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))
+    (value, gradient), (again, rotated) = error(L), error(rotation @ L)
+    assert again == pytest.approx(value, rel=1e-9)
+    np.testing.assert_allclose(rotated, rotation @ gradient, atol=1e-6)
+
+
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_what_is_returned_is_the_best_that_was_seen(diagonal):
     error, start = ERRORS["two classes"], 0.4 * np.eye(6)

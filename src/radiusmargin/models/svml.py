@@ -68,8 +68,9 @@ class SVML(MetricTransformerMixin, MarginClassifier):
 
     Notes
     -----
-    The print has squared slacks, one part that is held out, and makes C along with L; here slacks are those of `SVC`, every row
-    is held out once, and C is a parameter. Equal rows of one class count as one row of their weight together, so that none is
+    The article itself was not at hand: by accounts of it, it has squared slacks, one part that is held out, steps that end
+    when the error on a further part rises, and makes C along with L. Here slacks are those of `SVC`, every row is held out
+    once, `n_steps` ends the steps, and C is a parameter. Equal rows of one class count as one row of their weight together, so that none is
     held out from itself. With more than two classes there is one metric for all pairs of classes, whose errors are added up.
     A step takes time and memory of the order of n_samples^2 for every part.
 
