@@ -13,7 +13,6 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import common
 
@@ -24,21 +23,16 @@ DATA = {
 }
 
 
-def peak():
-    """Megabytes."""
-    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-
-
 def line(name, n):
     """Fit once, and print [seconds, megabytes, members, gap]."""
     from radiusmargin import AutoSVM
 
     AutoSVM(probability=True).fit(*DATA[name](100))  # imports
     X, y = DATA[name](n)
-    before, start = peak(), time.process_time()
+    before, start = common.peak(), time.process_time()
     model = AutoSVM(probability=True).fit(X, y)
     spent = time.process_time() - start
-    print(json.dumps([spent, peak() - before, len(model.members_), model.dual_gap_]))
+    print(json.dumps([spent, common.peak() - before, len(model.members_), model.dual_gap_]))
 
 
 def measured(name, n):
