@@ -63,7 +63,9 @@ class SideBySide {
         for (Index i = 0; i < X_.n; ++i)
             if (number_[i] == 0) number_[i] = static_cast<Index>(places_.size()), places_.push_back(i);
         n_ = active_ = static_cast<Index>(places_.size());
-        y_.resize(n_), weight_.resize(n_), bound_.resize(n_), alpha_.resize(n_), squares_.resize(n_), scores_.resize(n_);
+        const Index room = std::max<Index>(n_, 1);  // there may be no rows
+        y_.resize(room), weight_.resize(room), bound_.resize(room), alpha_.resize(room), squares_.resize(room);
+        scores_.resize(room);
         for (Index l = 0; l < n_lanes(); ++l) {
             const Chosen& chosen = lanes_[l].chosen;
             for (std::size_t j = 0; j < chosen.J.size(); ++j) {
@@ -90,26 +92,10 @@ class SideBySide {
     }
 
     void begin_at(double C) {
-        const double grown = C_ > 0 ? C / C_ : 0.0;
-        n_live_ = n_lanes(), slack_ = descent::kFirstSlack;
+        const Lanes multiple = C_ > 0 ? multiples(C / C_) : Lanes{};
+        C_ = C, n_live_ = n_lanes(), slack_ = descent::kFirstSlack;
         free_all();
-        Lanes multiple, squares;
-        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b);
-        std::array<bool, kLanes> at_bound{};
-        for (Index r = 0; r < n_; ++r)
-            for (Index l = 0; l < n_lanes(); ++l)
-                at_bound[l] |= weight_[r][l] > 0 && alpha_[r][l] >= C_ * weight_[r][l];
-        for (Index l = 0; l < n_lanes(); ++l) {
-            live_[l] = true;
-            if (C_ > 0 && !at_bound[l]) {  // a larger C changes nothing
-                multiple[l] = 1.0;
-                continue;
-            }
-            const double total = grown * sums.total[l], square = grown * grown * state_.square[l];
-            multiple[l] = grown * (square > total ? total / square : 1.0);  // the best multiple of what they were
-            state_.square[l] *= multiple[l] * multiple[l], state_.sum[l] *= multiple[l];
-        }
-        C_ = C;
+        Lanes squares;
         for (Index r = 0; r < n_; ++r)
             for (Index l = 0; l < n_lanes(); ++l) {
                 bound_[r][l] = C * weight_[r][l];
@@ -119,8 +105,27 @@ class SideBySide {
             }
         for (Lanes& w : W_)
             for (Index l = 0; l < n_lanes(); ++l) w[l] *= multiple[l];
-        for (Index l = 0; intercept_ && l < n_lanes(); ++l)
-            state_.rho[l] = strategy::intercept_penalty(squares[l] / std::max(1.0, double(lanes_[l].chosen.J.size())), C * total_weight_[l]);
+        for (Index l = 0; l < n_lanes(); ++l) {
+            live_[l] = true;
+            state_.square[l] *= multiple[l] * multiple[l], state_.sum[l] *= multiple[l];
+            const double mean = squares[l] / std::max(1.0, double(lanes_[l].chosen.J.size()));
+            if (intercept_) state_.rho[l] = strategy::intercept_penalty(mean, C * total_weight_[l]);
+        }
+    }
+    // What the multipliers of the C before are multiplied by: as C is, but for the best multiple of that; where none of them is
+    // at its bound a larger C changes nothing.
+    Lanes multiples(double grown) {
+        bool at_bound[kLanes] = {};
+        for (Index r = 0; r < n_; ++r)
+            for (Index l = 0; l < n_lanes(); ++l)
+                at_bound[l] |= weight_[r][l] > 0 && alpha_[r][l] >= C_ * weight_[r][l];
+        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b);
+        Lanes out;
+        for (Index l = 0; l < n_lanes(); ++l) {
+            const double total = grown * sums.total[l], square = grown * grown * state_.square[l];
+            out[l] = at_bound[l] ? grown * (square > total ? total / square : 1.0) : 1.0;
+        }
+        return out;
     }
     LaneRow whole() { return at(0); }
     LaneRow at(Index r) { return {y_[r], bound_[r], squares_[r], alpha_[r], scores_[r]}; }
