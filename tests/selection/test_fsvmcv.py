@@ -253,6 +253,14 @@ def test_every_form_of_data(form):
     assert model.dual_gap_ <= 1e-6
 
 
+def test_the_range_of_C_does_not_grow_where_its_edge_only_ties():
+    """Nine rows in ten are of one class, and nothing tells them from the others: every C says so."""
+    X, y = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200) % 10 == 0
+    model = FSVMCV(random_state=0).fit(X, y)
+    assert np.ptp(model.cv_results_["mean_test_score"]) == 0
+    assert len(model.Cs_) == 10
+
+
 def test_the_range_of_C_grows_at_an_edge_and_stays_where_given():
     X, y = load_iris(return_X_y=True)
     auto = FSVMCV(Cs=4, whitening=0.0, scatter="total", combine="best", random_state=0).fit(X, y)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .kinds import is_text
 from .plan import groups_of
+from .scores import TIE
 from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds, Task
 
 EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
@@ -62,6 +63,10 @@ class Evaluation:
         standing = [m for m in own if m not in self.scores.given_up]
         tried, best = np.unique([m.C for m in own]), self.scores.best(among=standing).C
         if len(tried) < 3 or best not in tried[[0, -1]]:
+            return None
+        # What only ties at the edge, such as saying the same class always, gains nothing beyond it either.
+        before = [m for m in standing if m.C == tried[1 if best == tried[0] else -2]]
+        if before and self.scores.summary(before)[1].max() >= self.scores.summary(standing)[1].max() - TIE:
             return None
         steps = (tried[-1] / tried[0]) ** (np.arange(1, 4) / (len(tried) - 1))
         return best * steps if best == tried[-1] else best / steps[::-1]
