@@ -65,7 +65,8 @@ class Evaluation:
         if len(tried) < 3 or best not in tried[[0, -1]]:
             return None
         # What only ties at the edge, such as saying the same class always, gains nothing beyond it either.
-        before = [m for m in standing if m.C == tried[1 if best == tried[0] else -2]]
+        inner = tried[1] if best == tried[0] else tried[-2]
+        before = [m for m in standing if inner == m.C]
         if before and self.scores.summary(before)[1].max() >= self.scores.summary(standing)[1].max() - TIE:
             return None
         steps = (tried[-1] / tried[0]) ** (np.arange(1, 4) / (len(tried) - 1))
