@@ -97,8 +97,10 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     n_repeats : int, default=1
         Repeats of the folds with other shuffles, for an integer `cv`.
     race : bool, default=True
-        Whether members are given up after two fifths of the splits if they are beaten beyond chance by then (with accuracy only, which
-        has a distribution to reckon with). What is chosen is hardly ever another; False goes through all splits with all.
+        Whether values of gamma, and the largest C of one, are given up after a split if the best so far beats them on the same
+        rows beyond chance; of kernels without whitening, and with accuracy as the score. What is best is what a search
+        without it finds, and what is averaged nearly always (benchmarks/kernel_search.py). False scores all members
+        on all splits.
     scoring : str, callable or None, default=None
         None is accuracy.
     one_standard_error : bool, default=False
@@ -143,7 +145,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     scores_ : ndarray of shape (n_members, n_splits)
         In the order of ``cv_results_["params"]``.
     cv_results_ : dict
-        In the form of `GridSearchCV`. The members are fitted together: times are equal shares.
+        In the form of `GridSearchCV`. The members are fitted together: times are equal shares. Members that were "given_up"
+        (a column of its own) have NaN for the splits that they did not go through, and rank last.
     n_splits_, refit_time_
         As in `GridSearchCV`.
     n_passes_, history_
