@@ -39,7 +39,9 @@ class Scores:
         """Put the score of a member on one split, or its scores on several."""
         if not np.isfinite(value).all():
             raise ValueError(f"scoring gave {value!r} for {member} on split {split}; it must be a finite number.")
-        self.table.setdefault(member, np.full(self.n_splits, np.nan))[split] = value
+        if member not in self.table:
+            self.table[member] = np.full(self.n_splits, np.nan)
+        self.table[member][split] = value
         self.progress.known += np.size(split)
 
     def keeper(self, members, split):

@@ -6,6 +6,8 @@ mask on the rows, and the scores of the rows that it holds out are there at the 
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
 from ...features.space import Expansion
@@ -34,12 +36,15 @@ class KernelFolds:
 
     def _alike(self, tasks):
         """[(kernel functions of the tasks, class factors, folds)]: folds with the same numbers for gamma and class weights."""
-        groups = {}
+        groups, choices = {}, [task.group.features for task in tasks]
+        given = all(isinstance(choice.gamma, Real) for choice in choices)  # and not of the rows of a fold
         for i in tasks[0].splits:
-            part = self.data.part(i)
-            functions = [task.group.features.function(part.X, part.costs) for task in tasks]
-            key = (*(function and function.gamma for function in functions), *part.factors)
-            groups.setdefault(key, (functions, part.factors, []))[2].append(i)
+            if i == tasks[0].splits[0] or not given:
+                part = self.data.part(i)
+                functions = [choice.function(part.X, part.costs) for choice in choices]
+            factors = self.data.factors(self.data.splits[i][0])
+            key = (*(function and function.gamma for function in functions), *factors)
+            groups.setdefault(key, (functions, factors, []))[2].append(i)
         return list(groups.values())
 
     def _batch(self, task, factors, folds):
