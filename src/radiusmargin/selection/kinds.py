@@ -28,6 +28,7 @@ KERNEL_POWERS = (0.0,)  # whitening gained nothing there (benchmarks/averaging.p
 # Of text neither: rare words must not weigh as much as common ones, but somewhat more than they do (benchmarks/text.py).
 TEXT_POWERS = (-1.0, -0.5)
 STANDARDISED = (0.0,)  # of dense data too wide for a scatter
+TEXT_HIGHEST = 1.0  # C of text, unless the best is there: scaled columns make rows long, and fits beyond take minutes
 TEXT_COLUMNS = 1000  # of a sparse matrix from which it is taken for text, or for something like it
 # What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
@@ -64,7 +65,7 @@ def kinds_of(search, training: Training, *, linear_alone: bool = False) -> list[
     choice, names = FeatureChoice.of(search), names_of(search.kernel, training.X)
     names = ("linear",) if names and linear_alone else names
     if names is None:
-        Cs = initial_Cs(search.Cs, training.weight, choice.is_linear)
+        Cs = initial_Cs(search.Cs, training, choice.is_linear)
         return [
             Kind(choice, exponents(search, choice, training.X), Cs, tuple(listed(search.gamma)), name=choice.kernel)
         ]
@@ -75,7 +76,7 @@ def kinds_of(search, training: Training, *, linear_alone: bool = False) -> list[
 def _kind(name, search, features, training, made):
     """One of several kinds. The linear family standardises by itself, fold by fold."""
     if features.is_linear:
-        Cs = initial_Cs(search.Cs, training.weight, is_linear=True)
+        Cs = initial_Cs(search.Cs, training, is_linear=True)
         return Kind(features, exponents(search, features, training.X), Cs, name=name)
     make = Ranks if name.endswith(RANKS) else Standard
     if make is Ranks and sparse.issparse(training.X):
@@ -98,14 +99,15 @@ def names_of(kernel, X) -> tuple[str, ...] | None:
     return ("linear",) if sparse.issparse(X) or X.shape[1] > MOST_COLUMNS else AUTO
 
 
-def initial_Cs(Cs, weight, is_linear):
+def initial_Cs(Cs, training, is_linear):
     """From where the separator is still the difference of the class means, to where slack is nearly forbidden."""
     if not isinstance(Cs, Integral):
         return np.unique(np.asarray(listed(Cs), dtype=float))
+    mean = training.weight.mean()
     if Cs == 1:
-        return np.array([1.0 / weight.mean()])
-    low, high = max(1.0 / len(weight), 1e-4), 1e2 if is_linear else 1e3
-    return np.geomspace(low, high, int(Cs)) / weight.mean()
+        return np.array([1.0 / mean])
+    low, high = max(1.0 / len(training.weight), 1e-4), 1e2 if is_linear else 1e3
+    return np.geomspace(low, TEXT_HIGHEST if is_text(training.X) else high, int(Cs)) / mean
 
 
 def exponents(search, choice, X):
