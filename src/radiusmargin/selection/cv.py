@@ -62,8 +62,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     Parameters
     ----------
     Cs : int or list of float, default=10
-        Values of C, or how many to choose from the data; a chosen range grows when the best C lies at its edge. Of several kinds
-        of kernels the range is fixed, and kernels have half as many.
+        Values of C, or how many to choose from the data: up to 100, with a kernel 1,000, and for a sparse matrix of 1,000 columns
+        or more 1. A chosen range grows while the best C lies at its edge. Of several kinds of kernels the range is fixed, and
+        kernels have half as many.
     whitening : float, list or None, default=None
         Exponents of the scatter: -1 is the SVM in the units of the data, 0 that on standardised features, 1 is F-SVM. None is
         (0, 0.5); but (-1, -0.5) for a sparse matrix of 1,000 columns or more, such as text, where rare columns must not be
