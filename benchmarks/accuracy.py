@@ -241,6 +241,14 @@ def ranking(methods, table):
     return common.table(header, out)
 
 
+def extremes(names, methods, table, rival="RandomForest, 500", count=4):
+    """The sets on which a rival is furthest behind and ahead, in points."""
+    points = 100 * (table[:, methods.index(OURS), 0] - table[:, methods.index(rival), 0])
+    order = np.argsort(points)
+    told = [", ".join(f"{names[i]} {points[i]:+.1f}" for i in some) for some in (order[:count], order[::-1][:count])]
+    return f"\n\n{OURS} less {rival}, in points: {told[0]}; {told[1]}."
+
+
 def _number(value):
     return "" if np.isnan(value) else f"{value:.3f}"
 
@@ -264,6 +272,7 @@ def tables(args):
         other = np.array([order.index(n) % 2 == 1 for n in names])
         text += f"\n\n### At most {rows} training rows: {len(names)} sets\n\n" + ranking(methods, table)
         text += f"\n\nThe {other.sum()} sets on which nothing was chosen:\n\n" + ranking(methods, table[other])
+        text += extremes(names, methods, table)
     if measured:
         rows = [[m, *(f"{measured[m, n]:.0f} MB" for n in (400, 4000))] for m in METHODS if (m, 400) in measured]
         text += f"\n\n### Memory\n\nMegabytes by which fitting raises the peak of a fresh process, {MEMORY_SET}, one half:\n\n"
