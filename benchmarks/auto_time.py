@@ -2,7 +2,7 @@
 
 `AutoSVM(probability=True)` on rows that are drawn (three waves with noise, 21 features and three classes; Gaussian clusters, 20
 features and two classes), every line in a process of its own, on one thread. Seconds are those of the processor; memory is what the
-peak resident set grew by during `fit`. One run of each, on a machine that others used at the same time.
+peak resident set grew by during `fit`.
 
     python benchmarks/auto_time.py [--quick]
 """
