@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
-import re
 import subprocess
 import sys
 import sysconfig
@@ -22,7 +21,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from common import human, provenance, table, write_section
+from common import human, peak, provenance, table, write_section
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -217,11 +216,6 @@ def million_columns():
     X = sparse.random_array((20_000, 1_000_000), density=1e-4, rng=rng, format="csr")
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X, np.where(X @ rng.normal(size=1_000_000) + 0.1 * rng.normal(size=20_000) > 0, 1.0, -1.0)
-
-
-def peak():
-    """Megabytes that this process has held at most."""
-    return int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text()).group(1)) / 1024
 
 
 def fit_alone(which, path):

@@ -1,6 +1,7 @@
 """The answer of a comparison: whom to take, how sure, and what keeps the numbers honest."""
 
 import itertools
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_marks_are_corrected_for_all_tests_of_a_table():
 class Spy(TransformerMixin, BaseEstimator):
     """An imputer that writes down which rows it was fitted on."""
 
-    seen: list = []  # noqa: RUF012
+    seen: ClassVar[list] = []
 
     def fit(self, X, y=None):
         Spy.seen.append(X[:, -1].astype(int).tolist())

@@ -26,11 +26,16 @@ def onnx_of(bundle):
     return session(to_onnx(bundle))
 
 
-@pytest.mark.parametrize("model", ["fsvm-cv", "fsvm", "svm", "rmm", "svm-raw"])
-@pytest.mark.parametrize("name", ["sklearn/iris", "sklearn/breast_cancer"])
+# A conic model once: on 30 features it takes seconds, and its converter is the same.
+MODELS = [
+    (name, model)
+    for name in ("sklearn/iris", "sklearn/breast_cancer")
+    for model in ("fsvm-cv", "fsvm", "svm", "svm-raw")
+]
+
+
+@pytest.mark.parametrize(("name", "model"), [*MODELS, ("sklearn/iris", "rmm")])
 def test_numbers(name, model):
-    if model == "rmm" and name != "sklearn/iris":
-        pytest.skip("a conic model on 30 features takes seconds, and its converter is the same")
     task = load(name)
     bundle = fit_final(task, model, spec=Spec("fit", budget=3, inner_folds=3))
     label, scores = onnx_of(bundle).run(["label", "scores"], {"X": task.X.astype(float)})

@@ -9,10 +9,19 @@ import random
 import signal
 import sys
 import time
+from importlib import import_module
 
 from radiusmargin.cli import main
-from radiusmargin.commands import compare, reproduce  # noqa: F401
-from radiusmargin.experiments import outputs, results, workflow  # noqa: F401
+
+# What the commands import when they run, before the children are made.
+for name in (
+    "commands.compare",
+    "commands.reproduce",
+    "experiments.outputs",
+    "experiments.results",
+    "experiments.workflow",
+):
+    import_module(f"radiusmargin.{name}")
 
 
 def started(arguments) -> int:

@@ -51,7 +51,9 @@ def results(path):
     return {r["key"]: {name: value for name, value in r.items() if name not in timed} for r in records}
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills children of a process that has imported everything")
+@pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="children that are killed are made by os.fork, which this system lacks"
+)
 @pytest.mark.parametrize("command", [COMPARE, REPRODUCE], ids=["compare", "reproduce"])
 def test_kills_leave_the_store_of_a_quiet_run(tmp_path, command):
     assert run(tmp_path, command) >= 2

@@ -30,7 +30,9 @@ KERNELS = {
     "cosine": KernelFunction("cosine"),
     "callable": KernelFunction(lambda X, Y: 1.0 / (1.0 + np.abs(X[:, None] - np.asarray(Y)[None]).sum(axis=2))),
 }
-needs_core = pytest.mark.skipif(not backend.COMPILED, reason="the NumPy twin serves alone")
+needs_core = pytest.mark.skipif(
+    not backend.COMPILED, reason="tests what only the compiled core does; this installation has none"
+)
 
 
 def data(n=240, seed=0):

@@ -28,7 +28,7 @@ KERNEL_POWERS = (0.0,)  # whitening gained nothing there (benchmarks/averaging.p
 # Of text neither: rare words must not weigh as much as common ones, but somewhat more than they do (benchmarks/text.py).
 TEXT_POWERS = (-1.0, -0.5)
 STANDARDISED = (0.0,)  # of dense data too wide for a scatter
-TEXT_HIGHEST = 1.0  # C of text, unless the best is there: scaled columns make rows long, and fits beyond take minutes
+TEXT_HIGHEST = 1.0  # C of text, unless the best is there: scaled columns make rows long, and fits beyond are slow
 TEXT_COLUMNS = 1000  # of a sparse matrix from which it is taken for text, or for something like it
 # What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}

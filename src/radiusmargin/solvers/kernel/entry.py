@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from threading import Event
 
@@ -29,7 +29,6 @@ def solve_kernel(
     start: Start | None = None,
     *,
     keep_scores: bool = False,
-    strict: bool = True,
     callback: Callable | None = None,
 ) -> KernelResults:
     """Solve the problems of a batch whose rows are a `Kernel`.
@@ -49,9 +48,6 @@ def solve_kernel(
         Multipliers `alpha` of shape (P, n) to start the smallest C from.
     keep_scores : bool, default=False
         Whether to keep the decision values of all rows.
-    strict : bool, default=True
-        Whether certificates are those of double precision. Without, gaps are estimated in single precision, for fits that are
-        only scored: many small problems on shared rows spare a pass over all rows each.
     callback : callable, optional
         Called with the number of pairs and the gap several times a second; what it raises ends the solver.
 
@@ -69,38 +65,26 @@ def solve_kernel(
     >>> np.asarray(results.coef).round(4).tolist()
     [[[-0.5, 0.5, -0.5, 0.5], [-1.0, 1.0, -1.0, 1.0]]]
     """
-    return solve_in_ways(batch, options, start or Start(), Ways(keep_scores, strict, callback))
-
-
-@dataclass(frozen=True)
-class Ways:
-    """What else there is to say about how to solve: whether certificates are those of double precision, and the rest."""
-
-    keep_scores: bool = False
-    strict: bool = True
-    callback: Callable | None = None
-
-
-def solve_in_ways(batch: Batch, options: Options, start: Start, ways: Ways) -> KernelResults:
-    """As `solve_kernel`."""
     if batch.rows.kind != "kernel" or batch.regularizers.matrices is not None or batch.regularizers.linear is not None:
         raise ValueError("solve_kernel takes a batch whose rows are a Kernel, without regularizers.")
-    if (batch.Cs[1:] < batch.Cs[:-1]).any():
-        order = np.argsort(batch.Cs, kind="stable")
-        return solve_in_ways(replace(batch, Cs=batch.Cs[order]), options, start, ways).at(np.argsort(order))
+    order = np.argsort(batch.Cs, kind="stable")
+    if not np.array_equal(batch.Cs, batch.Cs[order]):
+        ascending = replace(batch, Cs=batch.Cs[order])
+        found = solve_kernel(ascending, options, start, keep_scores=keep_scores, callback=callback)
+        return found.at(np.argsort(order))
     with one_blas_thread():
-        parts = _spread(batch, options, start, ways)
+        parts = _spread(batch, options, start or Start(), keep_scores, callback)
     return _joined(batch, options, parts)
 
 
-def _spread(batch, options, start, ways):
+def _spread(batch, options, start, keep_scores, callback):
     """Solve the problems, on several threads where there are several."""
     P, threads = len(batch), min(options.threads, len(batch))
-    how = options.tol, options.max_iter, batch.intercept, ways.strict
+    how = options.tol, options.max_iter, batch.intercept, True
 
     def run(problems, check):
-        solve = partial(solve_one, Cs=batch.Cs, how=how, callback=_both(check, ways.callback))
-        return _solve_some(batch, start, solve, ways.keep_scores, batch.rows.cache_size / threads, problems)
+        solve = partial(solve_one, Cs=batch.Cs, how=how, callback=_both(check, callback))
+        return _solve_some(batch, start, solve, keep_scores, batch.rows.cache_size / threads, problems)
 
     found = in_threads(run, [range(t, P, threads) for t in range(threads)], threads)
     return [found[p % threads][p // threads] for p in range(P)]
@@ -205,4 +189,4 @@ def _joined(batch, options, parts):
     )
 
 
-__all__ = ["Ways", "solve_in_ways", "solve_kernel"]
+__all__ = ["solve_kernel"]
