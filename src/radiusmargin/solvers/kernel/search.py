@@ -15,6 +15,7 @@ from .backend import make_rows
 from .entry import in_threads, problem_of, solve_one
 
 SINGLE = 1e-4  # relative gap from which single precision is enough to estimate it
+_MOST_ROUNDS = 10  # of a race: of leave-one-out, say, to ask after every row would take longer than it saves
 _FOUR_BYTES = 4 / 2**20  # megabytes that a kernel value takes
 
 
@@ -43,9 +44,10 @@ def search_kernels(
         number of a training part and an array of shape (len(Cs), K, len(held_out[part])). A row labelled 0 in a labelling is
         scored by it all the same, as voting between pairs of classes needs.
     race : callable, optional
-        ``race(parts)`` is called after the first training part, and after each one where rows of all kernels fit into half of
-        the cache, with the numbers of the parts that were gone through. It returns the members that go on, a boolean array of shape
-        (len(kernels), len(Cs)); one that was dropped stays so. Without, all members go through all parts.
+        ``race(parts)`` is called after the first training part, with the numbers of the parts that were gone through, and
+        after the others too (after every tenth of very many) where rows of all kernels fit into half of the cache. It
+        returns the members that go on, a boolean array of shape (len(kernels), len(Cs)); one that was dropped stays
+        so. Without, all members go through all parts.
 
     Examples
     --------
@@ -114,7 +116,9 @@ class _Search:
         P = len(self.held_out)
         if not racing or P == 1:
             return [range(P)]
-        return [range(p, p + 1) for p in range(P)] if self.kept is not None else [range(1), range(1, P)]
+        if self.kept is None:
+            return [range(1), range(1, P)]
+        return [range(part[0], part[-1] + 1) for part in np.array_split(np.arange(P), min(P, _MOST_ROUNDS))]
 
     def run(self, parts, members):
         """Score the members on some parts."""
