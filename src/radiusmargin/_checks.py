@@ -130,6 +130,17 @@ def check_data(X):
     return np.ascontiguousarray(X) if 8 not in X.strides or any(stride % 8 for stride in X.strides) else X
 
 
+def is_plain_matrix(X) -> bool:
+    """Whether X is a matrix of finite doubles as it is.
+
+    It needs none of scikit-learn's checks, which take a quarter of the time of a small fit.
+    """
+    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size or not X.flags.aligned:
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum()))
+
+
 def _check_matrix_shape(name, shape):
     if len(shape) != 2:
         raise ValueError(f"{name} must be two-dimensional, got an array of shape {shape}.")

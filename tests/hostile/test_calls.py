@@ -53,3 +53,30 @@ def test_a_view_of_packed_records_is_an_array_like_any_other(key):
 def test_also_with_a_kernel_and_in_the_search(model):
     expected = model.fit(X, y).decision_function(X)
     np.testing.assert_allclose(model.fit(packed(X), y).decision_function(packed(X)), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
+def test_a_single_bad_entry_among_doubles_is_named(entry):
+    bad = X.copy()
+    bad[7, 1] = entry
+    model = FSVM().fit(X, y)
+    for call in (lambda: FSVM().fit(bad, y), lambda: model.predict(bad)):
+        with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+            call()
+
+
+def test_entries_whose_sum_overflows_are_finite_all_the_same():
+    huge = X.copy()
+    huge[:, 2] = 1e307
+    np.testing.assert_array_equal(FSVM().fit(X, y).predict(huge[:0:-1]), FSVM().fit(X, y).predict(huge)[:0:-1])
+
+
+@pytest.mark.parametrize("rows", [X[:, :2], X[0], X[:0]])
+def test_rows_of_another_shape_are_refused_also_as_doubles(rows):
+    with pytest.raises(ValueError, match=r"features|1D array|0 sample"):
+        FSVM().fit(X, y).predict(rows)
+
+
+def test_labels_of_another_length_are_refused_also_as_integers():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        FSVM().fit(X, y[:-1])

@@ -81,13 +81,12 @@ def _ascent(A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, float]:
     edges = A[1:] - A[0]
     # With edges' = QR the centre a_0 + edges' lambda is equidistant iff R'R lambda = |edges|^2 / 2. Taking R
     # from the edges and not from their Gram matrix keeps the precision that a flat simplex would lose.
-    R = np.triu(dgeqrf(edges.T)[0][: len(edges)])
-    heights = np.abs(np.diag(R))
-    flat = np.flatnonzero(heights <= _RANK_TOL * np.abs(R).max(initial=0.0))
-    first = flat[0] if flat.size else heights.size
-    if first < len(edges):
-        return _ray(A, beta, R, first), np.inf
+    R = dgeqrf(edges.T)[0][: len(edges)]  # what is below its diagonal is never read
     half_squares = 0.5 * np.einsum("ij,ij->i", edges, edges)
+    heights = np.abs(np.diag(R))
+    flat = heights <= _RANK_TOL * np.sqrt(2.0 * half_squares.max())
+    if len(heights) < len(edges) or flat.any():
+        return _ray(A, beta, R, int(flat.argmax()) if flat.any() else len(heights)), np.inf
     mu, _ = dtrtrs(R, half_squares, trans=1)
     lam, _ = dtrtrs(R, mu)
     return np.concatenate([[1.0 - lam.sum()], lam]) - beta, 1.0

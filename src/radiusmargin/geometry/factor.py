@@ -29,7 +29,7 @@ def row_factor(X, weight, classes=None, *, centred=True) -> tuple[np.ndarray, np
 
 def _class_means(X, codes, weight):
     """The mean of each class, and what rounding left out of it: a common shift would look like a direction."""
-    sides = sparse.csr_array((weight, (codes, np.arange(len(codes)))))
+    sides = sparse.csr_array((weight, (codes, np.arange(len(codes))))) if codes.any() else weight[None]
     totals = sides.sum(axis=1)[:, None]
     mean = _dense(sides @ X) / totals
     residual = np.zeros_like(mean)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import ConvergenceWarning, check_count, check_positive, check_weights
+from .._checks import ConvergenceWarning, check_count, check_positive, check_weights, is_plain_matrix
 from .._compat import CallbackSupportMixin, with_callbacks
 from .._types import ArrayLike, Data
 from ..chunks import in_chunks
@@ -96,8 +96,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             )
 
     def _check_training(self, X, y, sample_weight) -> Training:
-        accept = "csr" if self._accepts_sparse else False
-        X, y = validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
+        X, y = self._validated_both(X, y)
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -137,8 +136,18 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             raise
         return True
 
+    def _validated_both(self, X, y):
+        """Rows and labels of a fit. Integers are labels as they are."""
+        whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
+        if whole and is_plain_matrix(X) and len(X) == len(y) > 1:
+            return validate_data(self, X, y, skip_check_array=True)
+        accept = "csr" if self._accepts_sparse else False
+        return validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
+
     def _validated(self, X):
         check_is_fitted(self)
+        if is_plain_matrix(X):
+            return validate_data(self, X, reset=False, skip_check_array=True)
         accept = "csr" if self._accepts_sparse else False
         return validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
 

@@ -175,7 +175,7 @@ class NormPoint:
         self.v = V[:, 0]
         # Singular values, not eigenvalues of VV' + eta T: half the digits would be lost as eta goes to zero.
         wide = V if norm.eta == 0.0 else np.hstack([V, np.sqrt(norm.eta) * norm.root])
-        self.vectors, roots, _ = np.linalg.svd(wide, full_matrices=True)
+        self.vectors, roots, _ = np.linalg.svd(wide, full_matrices=norm.eta == 0.0)
         self.roots = np.zeros(len(V))
         self.roots[: len(roots)] = roots
         self.value = roots.sum()

@@ -23,13 +23,15 @@ ROUGH = 1e-3
 class RadiusMarginResult(Result):
     """Solution of a radius-margin problem with K columns: `coef` (K, d), `intercept` (K,), `alpha` (K, n).
 
-    `root` is a factor A of the metric ``M = A'A``, with as many rows as M has directions.
+    `root` is a factor A of the metric ``M = A'A``, with as many rows as M has directions, and `excess` what M costs above
+    the best metric for the separators.
     """
 
     coef: np.ndarray
     intercept: np.ndarray
     alpha: np.ndarray = field(repr=False)
     root: np.ndarray = field(repr=False)
+    excess: float = 0.0
 
     @property
     def M(self):
@@ -89,8 +91,7 @@ class RadiusMarginProblem:
 
     def returned(self, result, W, loss):
         """The result with the objective that it has as W, rounded in other units, where its loss is this."""
-        before = self.penalty.value(self.norm.value(result.coef.T)) + self.losses(result.coef.T, result.intercept).sum()
-        return replace(result, objective=result.objective + self.penalty.value(self.norm.value(W)) + loss - before)
+        return replace(result, objective=self.penalty.value(self.norm.value(W)) + loss + result.excess)
 
     def zero(self):
         """(objective, W, b) of W = 0, with the intercept of the heavier class."""
@@ -169,6 +170,7 @@ class State:
             intercept=b.copy(),
             alpha=self.best_alpha,
             root=problem.norm.at(W).root(problem.penalty) if root is None else root,
+            excess=0.0 if root is None else objective - self.history[-1]["best_metric_objective"],
             objective=objective,
             dual_objective=self.best_dual,
             n_iter=self.n_iter,
