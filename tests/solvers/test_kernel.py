@@ -448,6 +448,7 @@ def test_a_callback_hears_and_may_end_it():
         ({"X": np.ones((4, 2))}, "kernel matrix of shape"),
         ({"C": -1.0}, "C must be a number in"),
         ({"cache_size": 0.0}, "cache_size must be a number in"),
+        ({"kernel": "rbf"}, "kernel must be a KernelFunction"),
         ({"y": np.ones(4)}, "both classes"),
         ({"tol": 0.0}, "tol must be a number in"),
     ],

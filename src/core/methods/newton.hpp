@@ -3,7 +3,7 @@
 // For a reference a0 and a penalty s the inner problem replaces the hinge by its Moreau envelope, whose slope is
 // a = clip(a0 + s z, 0, 1). Its Newton matrix is diag(B, 0) + s sum_{0 < a < 1} c a_i a_i': only the band counts.
 #pragma once
-#include "problem.hpp"
+#include "methods/band_gram.hpp"
 
 namespace rm {
 
@@ -82,11 +82,12 @@ void run_augmented_lagrangian(Method& method, const Options& options, int max_it
     method.offer(best);
 }
 
-// The rows of the band, and their weights in Newton's matrix.
+// The rows of the band in order, and their weights in Newton's matrix: the penalty times those of the loss.
 struct Band {
     const Index* J;
     Index m;
     const double* weights;
+    double penalty;
 };
 
 // An empty band leaves the intercept without curvature; the line search corrects the long step.
@@ -104,17 +105,20 @@ class FormedSystem {
   public:
     FormedSystem(const Problem<Rows>& problem, const Options& options)
         : problem_(problem), options_(options), d_(problem.d()), D_(problem.D()),
-          curvature_(intercept_curvature(problem.n(), problem.c)) {
+          curvature_(intercept_curvature(problem.n(), problem.c)), gram_(problem.A, problem.c) {
         if constexpr (kFewFeatures)
             width_ = problem.A.width(), H_.resize(problem.A.padded_size());
         else
             width_ = D_, H_.resize(D_ * D_);
     }
     bool solve(const Band& band, const Vector& gradient, Vector& step) {
-        if constexpr (kFewFeatures)
+        if constexpr (kFewFeatures) {
             problem_.A.gram_rows(band.J, band.m, band.weights, H_.data());
-        else
-            problem_.A.gram(band.J, band.m, band.weights, H_.data());
+        } else {
+            const Vector& G = gram_.of(band.J, band.m);
+            for (Index k = 0; k < D_; ++k)
+                for (Index l = k; l < D_; ++l) H_[k * D_ + l] = band.penalty * G[k * D_ + l];
+        }
         if (options_.poll && problem_.n() >= kPollRows) options_.poll();
         problem_.B.add_to(H_.data(), width_);
         for (Index k = 0; k < D_; ++k) H_[k * width_ + k] *= 1.0 + 1e-12;
@@ -136,6 +140,7 @@ class FormedSystem {
     const Options& options_;
     Index d_, D_, width_;
     double curvature_;
+    BandGram<Rows> gram_;
     Vector H_;
 };
 
@@ -203,7 +208,7 @@ class Newton {
     bool newton_direction() {
         const Index m = band(n_, a_.data(), J_.data());
         for (Index j = 0; j < m; ++j) weights_[j] = s_ * problem_.c[J_[j]];
-        return system_.solve({J_.data(), m, weights_.data()}, gradient_, step_);
+        return system_.solve({J_.data(), m, weights_.data(), s_}, gradient_, step_);
     }
 
     double line_search() {

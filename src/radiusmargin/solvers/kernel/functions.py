@@ -81,6 +81,8 @@ def kernel_svm(
             f"without kernel, X must be a dense kernel matrix of shape (n, n), got {X.shape}: "
             "give kernel=KernelFunction(...) for data."
         )
+    if not (kernel is None or (callable(kernel) and hasattr(kernel, "diagonal"))):
+        raise ValueError(f"kernel must be a KernelFunction, such as KernelFunction('rbf', gamma=1.0), got {kernel!r}.")
     y = check_labels(y, n)
     weights = check_weights(sample_weight, n)
     check_both_classes(y, weights)
