@@ -19,8 +19,11 @@ demo: $(STAMP)
 	$(BIN)/radiusmargin compare demo/customers.csv --target left --save demo/model.skops --report demo/report.html
 	$(BIN)/radiusmargin predict demo/model.skops demo/new.csv -o demo/predictions.csv
 
+# Two processes share the cores, so each has one thread of the BLAS.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 tests src
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 tests src
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -50,12 +53,12 @@ test-oldest:
 	test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
 	$(PYTHON) .ci/oldest.py > build/oldest/constraints.txt
 	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-dir=build/oldest/cmake --constraint build/oldest/constraints.txt ".[experiments,export,test]"
-	build/oldest/bin/python -m pytest -n 2 tests
+	$(ONE_THREAD) build/oldest/bin/python -m pytest -n 2 tests
 
 test-newest:
 	test -x build/newest/bin/python || $(PYTHON) -m venv build/newest
 	build/newest/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-dir=build/newest/cmake --upgrade --upgrade-strategy eager ".[experiments,export,test]"
-	build/newest/bin/python -m pytest -n 2 tests
+	$(ONE_THREAD) build/newest/bin/python -m pytest -n 2 tests
 
 # What a release consists of: the source, tried in a clean environment, and wheels for the Pythons in pyproject.toml (needs Docker on Linux).
 sdist: $(STAMP)

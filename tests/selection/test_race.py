@@ -73,6 +73,26 @@ def test_scores_of_a_member_that_was_given_up_end_where_it_was(cache_size):
     np.testing.assert_allclose(raced.cv_results_["mean_test_score"][out], np.nanmean(raced.scores_[out], axis=1))
 
 
+def weak_and_wrong(n, d, seed):
+    """Many features that each tell little, and labels of which a tenth is wrong: a large C fits those."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, d))
+    X[:, : d // 4] += 0.2 * (2 * y - 1)[:, None]
+    return X, np.where(rng.random(n) < 0.1, 1 - y, y)
+
+
+def test_wide_rows_race_over_exponents_and_C():
+    X, y = weak_and_wrong(900, 300, 0)
+    raced, whole = (FSVMCV(random_state=0, tol=1e-3, race=race).fit(X, y) for race in (True, False))
+    assert raced.best_params_ == whole.best_params_
+    assert raced.members_ == whole.members_
+    out, missing = raced.cv_results_["given_up"], np.isnan(raced.scores_)
+    assert out.mean() > 0.5
+    np.testing.assert_array_equal(missing.any(axis=1), out)
+    np.testing.assert_array_equal(raced.scores_[~missing], whole.scores_[~missing])
+
+
 @pytest.mark.parametrize(
     "changed", [{"scoring": "roc_auc"}, {"cv": 2}, {"criterion": "loo"}, {"race": False}, {"class_weight": "balanced"}]
 )

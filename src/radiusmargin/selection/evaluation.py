@@ -6,9 +6,11 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
+from scipy import sparse
 
 from .kinds import is_text
 from .plan import groups_of
+from .race import tail
 from .scores import TIE
 from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds, Task
 
@@ -18,6 +20,7 @@ EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edg
 EXACT, EXACT_KERNEL = 1e-7, 1e-3
 # Of text for the time: fits to 1e-6 take 2 to 20 times as long. What a tighter one would choose was not compared.
 TEXT = 1e-3
+DEAR = 1 << 18  # numbers of dense rows from which splits race: with fewer, one call for all of them is as quick
 
 
 class Evaluation:
@@ -55,8 +58,30 @@ class Evaluation:
             self.ways.together.score(together, self.scores, self.race)
         for task in tasks:
             if task not in together:
-                for way in self.ways.of(task.group):
-                    task = task.on(way.score(task, self.scores)) if task.splits else task
+                self._race(task) if self.race and self.ways.are_dear else self._score_one(task)
+
+    def _score_one(self, task):
+        for way in self.ways.of(task.group):
+            task = task.on(way.score(task, self.scores)) if task.splits else task
+
+    def _race(self, task):
+        """Split by split, each without the exponents and the largest Cs that were beaten on those before."""
+        splits = task.splits
+        for done, split in enumerate(splits, 1):
+            self._score_one(task.on((split,)))
+            task = self._left(task, splits[:done])
+            if not task.members:
+                return
+
+    def _left(self, task, splits):
+        beaten = self.race.beaten(task.members, splits, self.scores.given_up).reshape(len(task.powers), -1)
+        left = replace(
+            task,
+            powers=tuple(p for p, out in zip(task.powers, beaten.all(axis=1), strict=True) if not out),
+            Cs=task.Cs[~tail(beaten.all(axis=0))],
+        )
+        self.scores.give_up(set(task.members) - set(left.members))
+        return left
 
     def _beyond_the_edge(self):
         own = [m for m in self.scores.members() if any(group.holds(m) for group in self.groups)]
@@ -97,9 +122,15 @@ class Ways:
     """The ways that serve a group, the quickest first; each is built once for the groups of a kind."""
 
     def __init__(self, data, fitting, criterion):
+        self.X = data.training.X
         self.of_criterion = None if criterion == "cv" else [OneFit(data, fitting, criterion)]
         self.together, self.general = KernelFolds(data, fitting), [FoldByFold(data, fitting)]
         self.of_data = [SparseFolds(data, fitting), LinearFolds(data, fitting), *self.general]
+
+    @property
+    def are_dear(self) -> bool:
+        """Whether one split of the data is work enough to look at the scores before the next."""
+        return not sparse.issparse(self.X) and self.X.size >= DEAR
 
     def serves_together(self, group) -> bool:
         """Whether `together` serves it, with all others that it serves: gammas race against each other."""

@@ -1,4 +1,4 @@
-"""Giving up members of a kernel search that cannot be chosen any more.
+"""Giving up members of a search that cannot be chosen any more.
 
 After a split a member is given up that the best so far beats on the same rows beyond chance (the sign test on rows that one has
 right and the other wrong), and beyond what is averaged with the best in the end.
@@ -65,3 +65,11 @@ class Race:
         error = np.sqrt(share[best] * (1 - share[best]) / self.n)
         chance = np.sqrt((right != right[best]) @ weight**2) / weight.sum()
         return share[best] - share > band * error + CHANCE * chance
+
+
+def tail(out: np.ndarray) -> np.ndarray:
+    """Of members by increasing C, those from which on all are out.
+
+    A path over C comes by what is smaller anyway, and without it would end elsewhere within the tolerance.
+    """
+    return np.logical_and.accumulate(out[..., ::-1], axis=-1)[..., ::-1]

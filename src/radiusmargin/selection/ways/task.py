@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...problems import Options
-from ..plan import Group
+from ..plan import Group, Member
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +20,10 @@ class Task:
     splits: tuple[int, ...]
     tol: float
 
+    @property
+    def members(self) -> list[Member]:
+        return [self.group.member(p, C) for p in self.powers for C in self.Cs]
+
     def on(self, splits) -> Task:
         return replace(self, splits=tuple(splits))
 
@@ -31,7 +35,7 @@ class Task:
 
     def keeper(self, scores, split):
         """What is told of the members on a split; see `Scores.keeper`."""
-        return scores.keeper([self.group.member(p, C) for p in self.powers for C in self.Cs], split)
+        return scores.keeper(self.members, split)
 
 
 @dataclass(frozen=True)
