@@ -254,27 +254,6 @@ def check_regularizer(B, d) -> np.ndarray | None:
     return np.ascontiguousarray(B)
 
 
-def check_init(init, n, d) -> tuple:
-    """(coef, intercept, alpha) to start one problem from, with an axis of problems; each None where not given."""
-    if isinstance(init, tuple) and len(init) == 3:
-        coef, intercept, alpha = init
-    elif all(hasattr(init, name) for name in ("coef", "intercept", "alpha")):
-        coef, intercept, alpha = init.coef, init.intercept, init.alpha
-    else:
-        raise ValueError(f"init must be a HingeResult or a tuple (coef, intercept, alpha), got {type(init).__name__}.")
-    parts = ("coef", coef, (d,)), ("intercept", intercept, ()), ("alpha", alpha, (n,))
-    return tuple(_check_start(f"init: {name}", value, shape) for name, value, shape in parts)
-
-
-def _check_start(name, value, shape):
-    if value is None:
-        return None
-    value = as_floats(name, value)
-    check_shape(name, value.shape, shape)
-    check_finite(name, value)
-    return np.ascontiguousarray(value).reshape(1, *shape)
-
-
 __all__ = [
     "ConvergenceWarning",
     "as_floats",
@@ -284,7 +263,6 @@ __all__ = [
     "check_count",
     "check_data",
     "check_finite",
-    "check_init",
     "check_kernel_matrix",
     "check_labels",
     "check_number",

@@ -304,22 +304,31 @@ def test_label_flip_permutation_and_translation(spec):
         assert other.objective == pytest.approx(base.objective, rel=1e-7)
 
 
+def start_of(result):
+    return Start(result.coef[None], np.array([result.intercept]), result.alpha[None])
+
+
+def started(X, y, C, start, form=None, tol=1e-6):
+    """One problem of all rows, from a start."""
+    batch = Batch(rows_of(X), y[None], np.ones(len(y)), np.array([C]), form or Quadratics())
+    return solve(batch, Options(tol), start)[0, 0]
+
+
 @settings(max_examples=25, deadline=None)
-@given(problems, st.booleans())
-def test_warm_start_gives_the_same_optimum(spec, as_tuple):
+@given(problems)
+def test_warm_start_gives_the_same_optimum(spec):
     seed, n, d, log_C = spec
     X, y = overlapping(n, d, seed)
     B = random_spd(d, seed)
     start = hinge_svm(X, y, 3 * 10**log_C)
-    init = (start.coef, start.intercept, start.alpha) if as_tuple else start
-    warm = hinge_svm(X, y, 10**log_C, B, init=init, tol=1e-8)
+    warm = started(X, y, 10**log_C, start_of(start), Quadratics(B[None]), tol=1e-8)
     assert warm.objective == pytest.approx(hinge_svm(X, y, 10**log_C, B, tol=1e-8).objective, rel=1e-7)
 
 
 def test_warm_start_saves_steps():
     X, y = overlapping(300, 8, seed=9)
     cold = hinge_svm(X, y, 1.0)
-    assert hinge_svm(X, y, 1.0, init=cold).n_iter <= 2 < cold.n_iter
+    assert started(X, y, 1.0, start_of(cold)).n_iter <= 2 < cold.n_iter
 
 
 def test_weight_zero_is_a_row_left_out():
@@ -431,7 +440,7 @@ def test_a_shared_sparse_matrix_is_left_alone():
 @pytest.mark.parametrize("n", [60, 4000])
 def test_an_absurd_start_does_no_harm(n, start):
     X, y = overlapping(n, 2)
-    result = hinge_svm(X, y, 1.0, init=(np.array([start, -start]), 0.0, np.full(n, 1e300)))
+    result = started(X, y, 1.0, Start(np.array([[start, -start]]), np.zeros(1), np.full((1, n), 1e300)))
     assert result.objective == pytest.approx(hinge_svm(X, y, 1.0).objective, rel=2e-6)
 
 
@@ -529,17 +538,27 @@ def test_batch_refuses_a_subset_with_one_class():
         ({"max_iter": 0}, "max_iter must be a positive integer"),
         ({"max_iter": 0.5}, "max_iter must be a positive integer"),
         ({"C": [1.0, 2.0]}, "C must be a number"),
-        ({"init": "a"}, "init must be"),
         ({"X": sparse.csr_array(1j * np.ones((60, 4)))}, "numeric"),
-        ({"init": (np.ones(3), 0.0, None)}, "coef must have shape"),
-        ({"init": (None, None, np.ones(3))}, "alpha must have shape"),
-        ({"init": (np.full(4, np.nan), 0.0, None)}, "NaN"),
     ],
 )
 def test_bad_input_is_named(change, message):
     X, y = overlapping()
     with pytest.raises(ValueError, match=message):
         hinge_svm(**({"X": X, "y": y} | change))
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (Start(np.ones((1, 3))), "start: coef must have shape"),
+        (Start(alpha=np.ones(60)), "start: alpha must have shape"),
+        (Start(np.full((1, 4), np.nan), np.zeros(1)), "start: coef contains NaN"),
+    ],
+)
+def test_a_start_of_another_shape_is_named(start, message):
+    X, y = overlapping()
+    with pytest.raises(ValueError, match=message):
+        started(X, y, 1.0, start)
 
 
 def test_an_early_stop_says_so_and_keeps_its_true_gap():

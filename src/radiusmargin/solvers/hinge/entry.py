@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..._checks import check_finite, check_shape
 from ...problems import Batch, Options, Results, Start
 from .backend import solve_batch
 
@@ -50,10 +51,20 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
     if len(batch.Cs) > 1 and (batch.Cs[1:] < batch.Cs[:-1]).any():
         order = np.argsort(batch.Cs, kind="stable")
         return solve(replace(batch, Cs=batch.Cs[order]), options, start).at(np.argsort(order))
-    return solve_batch(batch, options, start or COLD)
+    return solve_batch(batch, options, COLD if start is None else _checked(start, batch))
 
 
 def _check_overflow(batch):
     largest = float(batch.Cs.max())
     if not largest * float(batch.weights.max()) * len(batch.weights) < np.inf:
         raise ValueError(f"C times sample_weight overflows: the largest C is {largest:g}. Use smaller weights.")
+
+
+def _checked(start, batch):
+    (n, d), P = batch.rows.shape, len(batch)
+    for name, shape in (("coef", (P, d)), ("intercept", (P,)), ("alpha", (P, n))):
+        value = getattr(start, name)
+        if value is not None:
+            check_shape(f"start: {name}", np.shape(value), shape)
+            check_finite(f"start: {name}", value)
+    return start

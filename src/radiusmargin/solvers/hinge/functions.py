@@ -5,7 +5,8 @@ Everything here solves ::
     min_{w,b}  1/2 w'Bw + C sum_i s_i max(0, 1 - y_i (x_i'w + b))
 
 by a semismooth Newton method with an interior-point fallback, and where features are many by coordinate descent, and returns a dual-feasible point that proves how far
-from the optimum it stopped. These functions look at every number that they get, make a `Batch` of it, and `solve` that.
+from the optimum it stopped. These functions look at every number that they get, make a `Batch` of it, and `solve` that: which takes a
+start as well.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from ..._checks import (
     check_both_classes,
     check_Cs,
     check_data,
-    check_init,
     check_labels,
     check_positive,
     check_problems,
@@ -29,7 +29,7 @@ from ..._checks import (
     check_rows,
     check_weights,
 )
-from ...problems import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of
+from ...problems import Batch, HingeResult, Options, Quadratics, Results, rows_of
 from .entry import solve
 
 HingeBatch = Results  # its name before there was one word for all that solvers return
@@ -44,7 +44,6 @@ def hinge_svm(
     fit_intercept: bool = True,
     tol: float = 1e-6,
     max_iter: int = 1000,
-    init: HingeResult | tuple | None = None,
 ) -> HingeResult:
     """Solve a hinge-loss problem to a certified relative gap.
 
@@ -67,8 +66,6 @@ def hinge_svm(
         Relative duality gap at which to stop.
     max_iter : int, default=1000
         Newton and interior-point steps, and passes of coordinate descent, before giving up with a `ConvergenceWarning`.
-    init : HingeResult or tuple (coef, intercept, alpha), optional
-        Where to start; any element may be None.
 
     Returns
     -------
@@ -88,8 +85,8 @@ def hinge_svm(
     True
     """
     check_positive("C", C)
-    batch, start = _one_problem(X, y, [C], regularizer, sample_weight, bool(fit_intercept), init)
-    return _path(batch, Options(tol, max_iter, keep_alpha=True), start)[0]
+    batch = _one_problem(X, y, [C], regularizer, sample_weight, bool(fit_intercept))
+    return _path(batch, Options(tol, max_iter, keep_alpha=True))[0]
 
 
 def hinge_svm_path(
@@ -102,14 +99,13 @@ def hinge_svm_path(
     fit_intercept: bool = True,
     tol: float = 1e-6,
     max_iter: int = 1000,
-    init: HingeResult | tuple | None = None,
 ) -> HingeBatch:
     """Solve the same problem for every C in one compiled call, warm-started from small to large.
 
     Parameters
     ----------
-    X, y, regularizer, sample_weight, fit_intercept, tol, max_iter, init
-        As in `hinge_svm`; `max_iter` is for each C, and `init` where to start the smallest.
+    X, y, regularizer, sample_weight, fit_intercept, tol, max_iter
+        As in `hinge_svm`; `max_iter` is for each C.
     Cs : array-like
         Weights of the loss, in any order, which the results keep.
 
@@ -127,12 +123,12 @@ def hinge_svm_path(
     >>> path.coef.round(4).ravel()
     array([0.4, 2. ])
     """
-    batch, start = _one_problem(X, y, Cs, regularizer, sample_weight, bool(fit_intercept), init)
-    return _path(batch, Options(tol, max_iter, keep_alpha=True), start)
+    batch = _one_problem(X, y, Cs, regularizer, sample_weight, bool(fit_intercept))
+    return _path(batch, Options(tol, max_iter, keep_alpha=True))
 
 
-def _one_problem(X, y, Cs, regularizer, sample_weight, fit_intercept, init):
-    """The checked batch of one labelling of all rows, and where to start."""
+def _one_problem(X, y, Cs, regularizer, sample_weight, fit_intercept):
+    """The checked batch of one labelling of all rows."""
     X = check_data(X)
     n, d = X.shape
     y = check_labels(y, n)
@@ -140,13 +136,12 @@ def _one_problem(X, y, Cs, regularizer, sample_weight, fit_intercept, init):
     check_both_classes(y, weights)
     B = check_regularizer(regularizer, d)
     form = Quadratics(None if B is None else B[None])
-    batch = Batch(rows_of(X), y[None], weights, check_Cs(Cs), form, intercept=fit_intercept)
-    return batch, None if init is None else Start(*check_init(init, n, d))
+    return Batch(rows_of(X), y[None], weights, check_Cs(Cs), form, intercept=fit_intercept)
 
 
-def _path(batch, options, start):
+def _path(batch, options):
     """All Cs of the one problem, with a warning where one did not converge."""
-    path = solve(batch, options, start).of(0)
+    path = solve(batch, options).of(0)
     if not path.converged.all():
         worst = int(np.argmax(path.gap))
         warnings.warn(
