@@ -147,6 +147,10 @@ constexpr int kCertificates = 30;
 constexpr Index kMostUpdates = 20;
 inline bool form_anew(Index changed, Index m, Index updates) { return 2 * changed > m || updates >= kMostUpdates; }
 
+// The product of the rows with their multipliers follows those that changed, unless that is more than a third of them: all
+// steps together take 0.8 to 0.9 of the time (1,000 to 3,000 rows of 20 and 60 features).
+inline bool few_changed(Index changed, Index n) { return 3 * changed <= n; }
+
 // -- When a method gets nowhere -----------------------------------------------------------------------------------------
 
 // Newton has never needed more steps on a problem it can solve; past them the interior point, which takes 20 to 70

@@ -74,6 +74,18 @@ RM_CLONES void columns_transposed_times(const double* A, Index ld, Index n, Inde
     }
 }
 
+RM_CLONES_256 void add_rows(const double* X, Index stride, Index d, const Index* J, Index m, const double* weights,
+                            double* out) {
+    Index j = 0;
+    for (; j + 4 <= m; j += 4) {
+        const double *a = X + J[j] * stride, *b = X + J[j + 1] * stride, *c = X + J[j + 2] * stride, *e = X + J[j + 3] * stride;
+        const double p = weights[j], q = weights[j + 1], r = weights[j + 2], s = weights[j + 3];
+#pragma omp simd
+        for (Index k = 0; k < d; ++k) out[k] += p * a[k] + q * b[k] + r * c[k] + s * e[k];
+    }
+    for (; j < m; ++j) axpy(d, weights[j], X + J[j] * stride, out);
+}
+
 // One tile of the Gram matrix: four rows, C vectors wide, in registers over all of J.
 template <int C>
 RM_INLINE void gram_tile(const double* R, Index W, const Index* J, Index m, const double* weights, Index k, Index l,
@@ -168,13 +180,33 @@ RM_CLONES MarginSums multiplier_step(Index n, const double* reference, const dou
     return {loss, multipliers, complementarity};
 }
 
-Index band(Index n, const double* a, Index* out) {
-    Index m = 0;
-    for (Index i = 0; i < n; ++i) {
+// Indices that `is_in` holds for: vectors without any, which are most of them, are passed over at once.
+template <class F>
+RM_INLINE Index indices(Index n, Index* out, const F& is_in) {
+    Index m = 0, start = 0;
+    for (; start + kLanes <= n; start += kLanes) {
+        int any = 0;
+#pragma omp simd reduction(| : any)
+        for (Index i = start; i < start + kLanes; ++i) any |= is_in(i);
+        if (!any) continue;
+        for (Index i = start; i < start + kLanes; ++i) {
+            out[m] = i;
+            m += is_in(i);
+        }
+    }
+    for (Index i = start; i < n; ++i) {
         out[m] = i;
-        m += (a[i] > 0.0) & (a[i] < 1.0);
+        m += is_in(i);
     }
     return m;
+}
+
+RM_CLONES Index band(Index n, const double* a, Index* out) {
+    return indices(n, out, [a](Index i) { return (a[i] > 0.0) & (a[i] < 1.0); });
+}
+
+RM_CLONES Index differences(Index n, const double* a, const double* b, Index* out) {
+    return indices(n, out, [a, b](Index i) { return a[i] != b[i]; });
 }
 
 RM_CLONES double slope(Index n, const double* reference, const double* z, const double* dz, double s,

@@ -24,6 +24,9 @@ bool eliminate(double* H, Index W, Index D, double* x);
 void rows_times(const double* X, Index stride, Index n, Index d, const double* x, double* out);
 void rows_transposed_times(const double* X, Index stride, Index n, Index d, const double* v, double* out);
 
+// out += sum_j weights_j r_{J_j}: some of the rows, d numbers of each.
+void add_rows(const double* X, Index stride, Index d, const Index* J, Index m, const double* weights, double* out);
+
 // Sums over the rows that the multiplier step needs at once.
 struct MarginSums {
     double loss;             // sum c max(z, 0)
@@ -35,6 +38,8 @@ MarginSums multiplier_step(Index n, const double* reference, const double* z, do
                            double* a, double* ca);
 // Indices of the band 0 < a < 1; returns how many.
 Index band(Index n, const double* a, Index* out);
+// Indices at which two vectors differ; returns how many.
+Index differences(Index n, const double* a, const double* b, Index* out);
 // sum c clip(reference + s (z + t dz), 0, 1) dz: the hinge part of the slope along a direction.
 double slope(Index n, const double* reference, const double* z, const double* dz, double s, double t,
              const double* c);

@@ -149,7 +149,7 @@ class Newton {
   public:
     Newton(const Problem<Rows>& problem, const Options& options)
         : problem_(problem), options_(options), system_(problem, options), n_(problem.n()), d_(problem.d()), D_(problem.D()),
-          a_(n_), ca_(n_), dz_(n_), weights_(n_), gradient_(D_), step_(D_), Bw_(D_), Bstep_(D_), J_(n_ + 1) {}
+          a_(n_), ca_(n_), dz_(n_), weights_(n_), gradient_(D_), product_(D_), step_(D_), Bw_(D_), Bstep_(D_), J_(n_ + 1) {}
 
     // Runs from (theta, reference multipliers a0) and leaves the best certified pair in `best`, which holds that of zero.
     void run(const Vector& theta, Vector reference, double penalty, int max_iter, Solution& best) {
@@ -160,7 +160,22 @@ class Newton {
 
   private:
     friend void run_augmented_lagrangian<>(Newton&, const Options&, int, Solution&);
-    void refresh() const {}
+    // The product with the multipliers is updated by what changed; now and then it is computed anew, against rounding.
+    void refresh() { known_.clear(); }
+    void follow_multipliers() {
+        if constexpr (CanAddRows<Rows>) {
+            const Index m = known_.empty() ? n_ : differences(n_, ca_.data(), known_.data(), J_.data());
+            if (strategy::few_changed(m, n_)) {
+                for (Index j = 0; j < m; ++j) {
+                    const Index i = J_[j];
+                    weights_[j] = ca_[i] - known_[i], known_[i] = ca_[i];
+                }
+                return problem_.A.add_rows(J_.data(), m, weights_.data(), product_.data());
+            }
+        }
+        problem_.A.transposed_times(ca_.data(), product_.data());
+        known_ = ca_;
+    }
     void poll_within_step() const {  // where one takes a while
         if (options_.poll && n_ >= kPollRows) options_.poll();
     }
@@ -181,7 +196,8 @@ class Newton {
     Split evaluate() {
         const MarginSums sums =
             multiplier_step(n_, reference_.data(), z_.data(), s_, problem_.c, a_.data(), ca_.data());
-        problem_.A.transposed_times(ca_.data(), gradient_.data());
+        follow_multipliers();
+        gradient_ = product_;
         problem_.B.times(theta_.data(), Bw_.data());
         double objective = 0.5 * dot(d_, theta_.data(), Bw_.data()) + sums.loss + problem_.constant;
         if (problem_.q) {
@@ -229,7 +245,7 @@ class Newton {
     System system_;
     Index n_, d_, D_;
     double s_ = 0;
-    Vector theta_, reference_, z_, a_, ca_, dz_, weights_, gradient_, step_, Bw_, Bstep_;
+    Vector theta_, reference_, z_, a_, ca_, dz_, weights_, known_, gradient_, product_, step_, Bw_, Bstep_;
     std::vector<Index> J_;
 };
 

@@ -24,6 +24,9 @@ class Columns : public Features {
     void transposed_times(const double* v, double* out) const {
         columns_transposed_times(A_.get(), ld_, n_, D_, v, out);
     }
+    void add_rows(const Index* J, Index m, const double* weights, double* out) const {
+        rm::add_rows(R_.get(), width_, D_, J, m, weights, out);
+    }
     // A Gram matrix as `eliminate` wants it, with room for the right-hand side: `width` numbers a row.
     Index width() const { return width_; }
     Index padded_size() const { return padded(D_, 4) * width_; }
@@ -46,6 +49,6 @@ class Columns : public Features {
     mutable Vector buffer_;
 };
 
-static_assert(IsRows<Columns> && CanGram<Columns> && CanPadGram<Columns> && CanCopy<Columns>);
+static_assert(IsRows<Columns> && CanGram<Columns> && CanAddRows<Columns> && CanPadGram<Columns> && CanCopy<Columns>);
 
 }  // namespace rm

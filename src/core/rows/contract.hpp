@@ -8,6 +8,7 @@
 //               squared_norm(B, theta, z)        w'Bw, where z are the margins of theta
 //               squared_dual_norm(B, g)          g'B^{-1}g for g = A'v
 //   some        gram(J, m, weights, H)           lower triangle of sum_{i in J} weights_i a_i a_i'  (CanGram)
+//               add_rows(J, m, weights, out)     out += sum_{i in J} weights_i a_i                  (CanAddRows)
 //               gram_rows, width, padded_size    the same for few features, see Columns             (CanPadGram)
 //               row_gram(B, poll)                A B^{-1} A' without the intercept                  (CanRowGram)
 //               copy_row(i, out)                 y_i (x_i - mean)                                   (CanCopy)
@@ -54,6 +55,8 @@ template <class A> using DualNorm =
     decltype(std::declval<const A&>().squared_dual_norm(std::declval<const Regularizer&>(), (const double*)nullptr));
 template <class A> using Gram = decltype(std::declval<const A&>().gram(
     (const Index*)nullptr, Index{}, (const double*)nullptr, (double*)nullptr));
+template <class A> using AddRows = decltype(std::declval<const A&>().add_rows(
+    (const Index*)nullptr, Index{}, (const double*)nullptr, (double*)nullptr));
 template <class A> using PadGram = decltype(std::declval<const A&>().padded_size());
 template <class A> using RowGram =
     decltype(std::declval<const A&>().row_gram(std::declval<const Regularizer&>(), std::declval<const Poll&>()));
@@ -76,6 +79,7 @@ struct Has<Operation, A, std::void_t<Operation<A>>> : std::true_type {};
 }  // namespace contract
 
 template <class A> constexpr bool CanGram = contract::Has<contract::Gram, A>::value;
+template <class A> constexpr bool CanAddRows = contract::Has<contract::AddRows, A>::value;
 template <class A> constexpr bool CanPadGram = contract::Has<contract::PadGram, A>::value;
 template <class A> constexpr bool CanRowGram = contract::Has<contract::RowGram, A>::value;
 template <class A> constexpr bool CanCopy = contract::Has<contract::Copy, A>::value;

@@ -58,6 +58,18 @@ class DenseRows : public Features {
         axpy(d_, -total, mean_, out);
         if (D_ > d_) out[d_] = total;
     }
+    void add_rows(const Index* J, Index m, const double* weights, double* out) const {
+        signed_.resize(m);
+        double total = 0;
+        for (Index j = 0; j < m; ++j) total += signed_[j] = weights[j] * y_[J[j]];
+        if (col_ == 1)
+            rm::add_rows(X_, row_, d_, J, m, signed_.data(), out);
+        else
+            for (Index k = 0; k < d_; ++k)
+                for (Index j = 0; j < m; ++j) out[k] += signed_[j] * X_[J[j] * row_ + k * col_];
+        axpy(d_, -total, mean_, out);
+        if (D_ > d_) out[d_] += total;
+    }
     void gram(const Index* J, Index m, const double* weights, double* H) const {
         buffer_.resize(static_cast<std::size_t>(std::max<Index>(m, 1)) * D_);
         for (Index j = 0; j < m; ++j) {
@@ -160,7 +172,7 @@ void DenseArray::with_form(const Chosen& chosen, bool sift, const Poll& poll, F&
     as_it_is ? f(view) : f(view.rows(chosen.J, chosen.y, poll));
 }
 
-static_assert(IsRows<DenseRows> && CanGram<DenseRows> && CanRowGram<DenseRows>);
+static_assert(IsRows<DenseRows> && CanGram<DenseRows> && CanAddRows<DenseRows> && CanRowGram<DenseRows>);
 static_assert(CanCopy<DenseRows> && CanPick<DenseRows> && CanVisit<DenseRows>);
 
 }  // namespace rm
