@@ -160,6 +160,7 @@ CASES = {
 }
 # Relative to the largest number of a list. Solutions are flatter than objectives.
 PRECISION = {"objective": 1e-6, "dual": 1e-6, "eigenvalues": 1e-9, "explained": 1e-9, "coef": 1e-3, "scores": 1e-3}
+UNSETTLED = {"fsvm projected": 1e-3}  # stops after fifty rounds, wherever it is: rounding decides its fourth digit
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +177,8 @@ def test_nothing_has_changed(name, golden):
         if what == "predictions":
             assert found[what] == expected
         else:
-            atol = PRECISION.get(what, 1e-6) * np.abs(expected).max(initial=1e-300)
+            precision = max(PRECISION.get(what, 1e-6), UNSETTLED.get(name, 0.0))
+            atol = precision * np.abs(expected).max(initial=1e-300)
             np.testing.assert_allclose(found[what], expected, rtol=0, atol=atol, err_msg=what)
 
 
