@@ -11,11 +11,8 @@ from numbers import Real
 import numpy as np
 
 from ...features.space import Expansion
-from ...problems import Batch, Options
+from ...problems import Batch
 from ...solvers import search_kernels
-
-SCORED = 1e-4  # relative gap from which members are only scored, and not asked for their last digit
-SWEEPS = 20  # that are enough then, where the gap is not met
 
 
 class KernelFolds:
@@ -31,7 +28,7 @@ class KernelFolds:
             with scores.work("fit", folds):
                 search_kernels(
                     self._batch(tasks[0], factors, folds), [self.data.splits[i][1] for i in folds], functions,
-                    self._options(tasks[0].tol), told, told.race(race) if race and len(alike) == 1 else None,
+                    self.fitting.options(tasks[0].tol), told, told.race(race) if race and len(alike) == 1 else None,
                 )  # fmt: skip
 
     def _alike(self, tasks):
@@ -55,10 +52,6 @@ class KernelFolds:
             subsets=tuple(self.data.splits[i][0] for i in folds), intercept=whole.intercept,
         )  # fmt: skip
 
-    def _options(self, tol) -> Options:
-        options = self.fitting.options(tol)
-        return options if tol < SCORED else Options(tol, min(SWEEPS, options.max_iter), options.n_threads)
-
 
 class _Told:
     """Makes scores of the decision values of held-out rows as these come."""
@@ -69,9 +62,7 @@ class _Told:
 
     def __call__(self, kernel, Cs, part, values):
         members, i = [self.members[kernel][c] for c in Cs], self.folds[part]
-        found = self.data.held_out(i).score_values(values, self.scores.keeper(members, i))
-        for member, score in zip(members, found, strict=True):
-            self.scores.set(member, i, score)
+        self.scores.set_all(members, i, self.data.held_out(i).score_values(values, self.scores.keeper(members, i)))
         self.scores.progress.draw()
 
     def race(self, race):
