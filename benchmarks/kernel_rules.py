@@ -1,14 +1,15 @@
 """How to choose from 10 x 10 members of a Gaussian kernel: rules side by side, and liquidSVM, on the sets of accuracy.py.
 
 The largest class against the rest, at most `--rows` training rows, standardised. Every member is solved on five folds and on
-all rows, to a gap of 1e-3 or for twenty sweeps; a rule says which of the decision values on the test rows are averaged. Rules were chosen on every second
-set in the alphabet, as in auto_choices.py; the table of the others is the one that counts.
+all rows, to a gap of 1e-3 or for twenty sweeps; a rule says which of the decision values on the test rows are averaged. Rules
+were chosen on every second set in the alphabet, as in auto_choices.py; the table of the others is the one that counts.
 
-    RADIUSMARGIN_DATA=... python benchmarks/kernel_rules.py
+    RADIUSMARGIN_DATA=... python benchmarks/kernel_rules.py [--rows 400] [--halves 2]
 """
 
 from __future__ import annotations
 
+import argparse
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass
@@ -27,7 +28,6 @@ from radiusmargin.solvers import solve_kernel
 FOLDS = 5
 GAMMAS, CS = 2 * 10 ** (np.arange(-9, 5) / 3), 10 ** (np.arange(-4, 9) / 2)  # gammas are over the number of features
 GRID = np.s_[3:13, 1:11]  # of which kernel_search.py has these
-RUNS = ((400, 2), (1_000, 1))  # training rows, halves of every set
 NOW = "averaged: at most 16 within 1.5 standard errors"
 
 
@@ -184,18 +184,25 @@ def table(by_set):
     return common.table(header, rows)
 
 
-def main():
-    peer = liquid_svm()
+def report(by_sets, n_rows):
     text = f"## What is chosen from 10 x 10 members\n\n`python benchmarks/kernel_rules.py`: {common.provenance()}\n\n"
-    text += " ".join(__doc__.split("\n\n")[1].split())
+    text += " ".join(__doc__.split("\n\n")[1].split()).replace("`--rows`", f"{n_rows:,}")
     text += " A rule changes one thing in the first of its kind, averaged or picked; p is Wilcoxon's."
+    for sets, by_set in zip(("for choosing", "others"), by_sets, strict=True):
+        text += f"\n\n{len(by_set)} sets {sets}:\n\n{table(by_set)}"
+    return text
+
+
+def main(n_rows, halves):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for n_rows, halves in RUNS:
-            for sets, by_set in zip(("for choosing", "others"), measure(peer, n_rows, halves), strict=True):
-                text += f"\n\nAt most {n_rows:,} rows, {len(by_set)} sets {sets}:\n\n{table(by_set)}"
-    common.write_section("kernel-rules", text)
+        by_sets = measure(liquid_svm(), n_rows, halves)
+    common.write_section("kernel-rules", report(by_sets, n_rows))
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=400)
+    parser.add_argument("--halves", type=int, default=2)
+    args = parser.parse_args()
+    main(args.rows, args.halves)

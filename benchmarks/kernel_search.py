@@ -4,7 +4,7 @@ Picked: `FSVMCV(kernel="rbf", combine="best")` with this grid, otherwise with it
 same with ``combine="average"``, its default. liquidSVM with its defaults (its own grid of 10 x 10 and 5 folds, whose models
 it combines). CPU seconds of one thread, minimum of interleaved runs; test accuracy on up to 4,000 other rows. The ratio is
 that of liquidSVM's time to the averaged search's. GridSearchCV over SVC, and over the SVC of scikit-learn-intelex, has the grid and
-the folds of ours, once, in a process of its own, which ends after 20 CPU seconds.
+the folds of ours, once, in a process of its own, which ends after 20 CPU seconds (a dash: it was not run).
 
 What is chosen is compared on 22 sets of at most 800 rows with what a search without its race (``race=False``) chooses, and
 with one whose members are solved to 1e-5 besides. How tight to score (1e-3 of the loss of zero) was chosen on these sets; when to
