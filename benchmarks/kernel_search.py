@@ -183,7 +183,7 @@ def main():
     picked_by, averaged_by = np.mean(differences, axis=0)
     summary = (
         f"\n\nliquidSVM takes {np.median(ratios):.2f}x in the median, {min(ratios):.2f}x at least. Mean difference in accuracy to "
-        f"liquidSVM: picked {picked_by:+.2f} points, averaged {averaged_by:+.2f}; on more sets it is in the next section."
+        f"liquidSVM: picked {picked_by:+.2f} points, averaged {averaged_by:+.2f} (on more sets: `benchmarks/kernel_rules.py`)."
     )
     text = (
         f"## Choosing C and gamma: 10 x 10 x 5 folds\n\n`python benchmarks/kernel_search.py`: {common.provenance()}\n\n"
