@@ -227,7 +227,8 @@ def table(args):
     text = (
         f"## What AutoSVM's defaults were chosen by\n\n`python benchmarks/auto_choices.py run --rows {args.rows}`, then `table`: "
         f"the {len(by_set)} sets for choosing, {halves} halves in all, at most {args.rows} training rows. Every row changes "
-        "one thing in the first. The search was that of an earlier state of the solvers, to the same gaps.\n\n"
+        "one thing in the first. The search was that of an earlier state of the solvers, to the same gaps; at most eight members of "
+        "a kernel were averaged then, sixteen are since `benchmarks/kernel_rules.py`.\n\n"
     )
     text += common.table(
         ["rule", "mean accuracy", "mean rank", "wins/ties/losses against the first", "Wilcoxon p"], rows

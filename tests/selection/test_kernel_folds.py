@@ -89,6 +89,16 @@ def test_a_constant_kernel_is_named():
         FSVMCV(CS, whitening=0.0, kernel="rbf", gamma=1e-30).fit(X, y)
 
 
+def test_a_score_that_is_no_number_is_refused_with_its_member():
+    X, y = overlapping()
+
+    def scoring(model, Z, truth, sample_weight=None):
+        return np.nan if np.abs(model.decision_function(Z)).max() > 1.5 else 1.0
+
+    with pytest.raises(ValueError, match=r"scoring gave .*nan.* for Member\(.*C=30\.0.* on split 0"):
+        FSVMCV([1e-3, 30.0], kernel="rbf", gamma=0.3, cv=3, scoring=scoring).fit(X, y)
+
+
 @pytest.mark.parametrize("combine", ["average", "best"])
 def test_an_indefinite_kernel_has_no_certificate(combine):
     X, y = overlapping()

@@ -214,6 +214,21 @@ def test_shrinking_and_sampling_on_more_rows():
         assert_certified(k(Z), y, np.full(len(y), 20.0), result, 1e-5)
 
 
+@needs_core
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+def test_an_estimated_gap_is_relative_to_the_loss_of_zero(C):
+    X, y = data(300)
+    k, alpha, f, numbers = KERNELS["rbf"], np.empty((1, 300)), np.empty((1, 300)), np.empty((1, 4))
+    rows, estimated = backend.make_rows(Kernel(X, k), 100.0), (1e-3, 1000, True, False)
+    rows.solve(y, np.ones(300), np.array([C]), None, estimated, None, alpha, f, numbers)
+    v, intercept, score = alpha[0] * y, numbers[0, 0], k(X) @ (alpha[0] * y)
+    objective = 0.5 * v @ score + C * np.maximum(0.0, 1.0 - y * (score + intercept)).sum()
+    least = kernel_svm(X, y, C, kernel=k, tol=1e-7).objective
+    assert least * (1 - 1e-6) <= objective <= least + 1.01e-3 * C * 300
+    assert numbers[0, 1] == pytest.approx(objective, rel=1e-3)
+    assert numbers[0, 1] - numbers[0, 2] <= 1.01e-3 * C * 300
+
+
 def test_data_far_from_the_origin():
     X, y = data()
     near = kernel_svm(X, y, 1.0, kernel=KERNELS["rbf"], tol=1e-7)

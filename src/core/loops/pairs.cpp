@@ -61,7 +61,7 @@ RM_INLINE Index largest(const Runs& runs, Value value) {
 }
 
 // Where the ratio of ratio(k), above and below the line, is largest, if it is positive: compared by products, since divisions
-// take long.
+// take long. One comparison chooses all three, the same way round: GCC 12 makes two of `more ? new : old`.
 template <class Ratio>
 RM_INLINE Index largest_ratio(const Runs& runs, Ratio ratio) {
     Floats above[kVectors], below[kVectors];
@@ -73,9 +73,9 @@ RM_INLINE Index largest_ratio(const Runs& runs, Ratio ratio) {
             for (int v = 0; v < kVectors; ++v) {
                 Floats a, b;
                 ratio(k + v * kWidth, a, b);
-                const auto more = a * below[v] > above[v] * b;
-                where[v] = more ? Ints{} + std::int32_t(k) : where[v];
-                above[v] = more ? a : above[v], below[v] = more ? b : below[v];
+                const auto kept = a * below[v] <= above[v] * b;
+                where[v] = kept ? where[v] : Ints{} + std::int32_t(k);
+                above[v] = kept ? above[v] : a, below[v] = kept ? below[v] : b;
             }
         }
     for (int v = 0; v < kVectors; ++v) above[v] /= below[v];
@@ -89,11 +89,11 @@ RM_CLONES Index first_of_pair(const Runs& runs, const float* Ki, const float* Kj
 
 RM_CLONES Index second_of_pair(const Runs& runs, float fi, float own, const float* Ki, const float* diagonal, const float* down,
                                const float* f) {
+    const Floats flat = Floats{} + (2.0f * kFlat * std::abs(own) + kTiny);
     return largest_ratio(runs, [=](Index k, Floats& square, Floats& curvature) {
-        const Floats zero{}, difference = fi - at(f + k), slope = at(down + k) * (difference > zero ? difference : zero);
-        const Floats sum = own + at(diagonal + k), flat = kFlat * (sum > zero ? sum : -sum) + kTiny;
-        curvature = sum - 2.0f * at(Ki + k);
-        curvature = curvature > flat ? curvature : flat;
+        const Floats zero{}, difference = at(down + k) * (fi - at(f + k)), slope = difference > zero ? difference : zero;
+        const Floats sum = own + at(diagonal + k) - 2.0f * at(Ki + k);
+        curvature = flat < sum ? sum : flat;
         square = slope * slope;
     });
 }

@@ -1,5 +1,6 @@
 // Vectorised loops of the pair method, in single precision over the rows it works on.
 #pragma once
+#include <new>
 #include <vector>
 
 #include "vector.hpp"
@@ -12,6 +13,21 @@ struct Run {
     Index begin, end;
 };
 using Runs = std::vector<Run>;
+
+// Numbers that start where a line of the cache does: a whole vector that lies across two lines is read twice.
+template <class T>
+struct OnLines {
+    using value_type = T;
+    static constexpr std::align_val_t kLine{64};
+    OnLines() = default;
+    template <class U>
+    OnLines(const OnLines<U>&) {}
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
+    void deallocate(T* p, std::size_t) { ::operator delete(p, kLine); }
+    bool operator==(const OnLines&) const { return true; }
+    bool operator!=(const OnLines&) const { return false; }
+};
+using FloatRow = std::vector<float, OnLines<float>>;
 
 // f -= t Ki + u Kj; where f + up is largest, or -1, here and below.
 Index first_of_pair(const Runs& runs, const float* Ki, const float* Kj, float t, float u, const float* up, float* f);

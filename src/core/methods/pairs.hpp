@@ -14,7 +14,8 @@ struct PairOptions {
     double tol;
     Index max_sweeps;  // of n pairs each
     bool intercept;
-    bool strict;  // whether the certificate must be that of double precision
+    bool strict;  // whether the gap is a certificate, in double precision and relative to the objective, or an estimate
+                  // that is relative to the loss of a separator which is zero
     std::function<void(Index, double)> poll;  // pairs so far and the gap; throws when the user interrupts
 };
 
@@ -28,6 +29,7 @@ class Pairs {
 
     PairSolution solve(double C) {
         p_.rescale(C);
+        loss_of_zero_ = std::accumulate(p_.c.begin(), p_.c.end(), 0.0);
         if (set_.are_dear() && p_.is_cold()) begin_with_sample(C);
         PairSolution found;
         double target = 0.9 * options_.tol;
@@ -171,6 +173,7 @@ class Pairs {
     // Where pairs have had the time of a factorisation, Newton's steps for those between their bounds: several, since each
     // may bring rows to a bound, and on a kernel of low rank all but a few must get there.
     void move_free_rows() {
+        if (!strategy::try_newton(since_newton_, 2, set_.size(), options_.strict)) return;
         double work = 0;
         for (Index repeat = 0; repeat < strategy::kNewtonRepeats && work < strategy::kNewtonWork; ++repeat) {
             std::vector<Index> places;
@@ -178,7 +181,7 @@ class Pairs {
                 if (set_.may_go_both_ways(k)) places.push_back(k);
             const Index m = Index(places.size());
             if (m < 2 || m > strategy::kMostFree) break;
-            if (repeat == 0 && !strategy::try_newton(since_newton_, m, set_.size())) break;
+            if (repeat == 0 && !strategy::try_newton(since_newton_, m, set_.size(), options_.strict)) break;
             since_newton_ = 0, work += double(m) * double(m) * double(m);
             if (!newton_step(places)) break;
         }
@@ -210,13 +213,15 @@ class Pairs {
     double gap_of(const Corridor& v) {
         const PairSums sums = set_.sums(options_.intercept ? v.middle() : 0.0);
         if (set_.is_home()) primal_ = 0.5 * sums.square + sums.loss;
-        return sums.gap / std::max(primal_, 1e-300);
+        return sums.gap / std::max(scale(), 1e-300);
     }
+
+    double scale() const { return options_.strict ? primal_ : loss_of_zero_; }
 
     // What single precision says about the objectives.
     void estimate(const Corridor& v, double gap, PairSolution& found) const {
         found.intercept = options_.intercept ? set_.origin() + v.middle() : 0.0;
-        found.objective = primal_, found.dual_objective = (1.0 - gap) * primal_;
+        found.objective = primal_, found.dual_objective = primal_ - gap * scale();
     }
 
     // The strict certificate; where it is not met, f is the better for it.
@@ -232,7 +237,7 @@ class Pairs {
     KernelProblem p_;
     WorkingSet set_;
     bool negative_ = false;
-    double primal_ = 0.0, begun_from_ = 1.0, best_gap_ = HUGE_VAL;
+    double primal_ = 0.0, loss_of_zero_ = 0.0, begun_from_ = 1.0, best_gap_ = HUGE_VAL;
     Index since_newton_ = 0, since_better_ = 0;
 };
 

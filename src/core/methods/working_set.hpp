@@ -91,18 +91,18 @@ class WorkingSet {
 
     // The row of K of place k between the rows of the working set.
     const float* row(Index k) {
-        if (block_[k]) return block_[k].get();
+        if (!block_[k].empty()) return block_[k].data();
         const float* all = p_.rows.row(set_[k]);
         if (is_whole()) return all;
         block_[k] = padded_row(size());
         block_size_ += size();
         for (std::size_t j = 0; j < set_.size(); ++j) block_[k][j] = all[set_[j]];
-        return block_[k].get();
+        return block_[k].data();
     }
     // A budget for the block of K, too; no row of it may be in use.
     void keep_within_budget() {
         if (double(block_size_) * sizeof(float) <= p_.rows.budget() / 3) return;
-        for (auto& row : block_) row.reset();
+        for (auto& row : block_) FloatRow().swap(row);
         block_size_ = 0;
     }
 
@@ -159,7 +159,7 @@ class WorkingSet {
     }
     bool is_whole() const { return size() == p_.n; }
 
-    bool is_awake(Index k) const { return !dear_ || block_[k] || p_.rows.has(set_[k]); }
+    bool is_awake(Index k) const { return !dear_ || !block_[k].empty() || p_.rows.has(set_[k]); }
     void mark(Index k) {
         const Index i = set_[k];
         const bool awake = is_awake(k);
@@ -185,8 +185,8 @@ class WorkingSet {
     Runs home_runs_, runs_;          // home_runs: of rows that take part, among all
     double origin_ = 0.0;
     Index top_ = -1, block_size_ = 0;
-    std::vector<std::unique_ptr<float[]>> block_;  // rows of K between the working set, as far as they were needed
-    std::vector<float> diagonal_, up_, down_, f_;
+    std::vector<FloatRow> block_;  // rows of K between the working set, as far as they were needed
+    FloatRow diagonal_, up_, down_, f_;
     Vector y_, c_, alpha_;
 };
 

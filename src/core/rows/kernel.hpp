@@ -186,12 +186,7 @@ class GivenKernel : public KernelSource {
 };
 
 // Room for n numbers, and zeros up to where passes end.
-inline std::unique_ptr<float[]> padded_row(Index n) {
-    const Index whole = padded(n, kRowsAtOnce);
-    std::unique_ptr<float[]> row(new float[whole]);
-    std::fill(row.get() + n, row.get() + whole, 0.0f);
-    return row;
-}
+inline FloatRow padded_row(Index n) { return FloatRow(padded(n, kRowsAtOnce), 0.0f); }
 
 // The rows of a source that were asked for last, as many as the budget holds.
 class KernelRows {
@@ -226,12 +221,12 @@ class KernelRows {
     // Valid until kFewest - 1 other rows have been asked for.
     const float* row(Index i) {
         has(i) ? touch(slot_[i]) : fetch(&i, 1);
-        return slots_[slot_[i]].values.get();
+        return slots_[slot_[i]].values.data();
     }
 
   private:
     struct Slot {
-        std::unique_ptr<float[]> values;
+        FloatRow values;
         Index owner;
         std::list<Index>::iterator place;
     };
@@ -248,7 +243,7 @@ class KernelRows {
             slot_[i] = order_.front(), oldest.owner = i;
             touch(slot_[i]);
         }
-        return slots_[slot_[i]].values.get();
+        return slots_[slot_[i]].values.data();
     }
 
     std::unique_ptr<KernelSource> source_;

@@ -78,9 +78,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         Further grids; see `FSVM`. A kernel map is computed once per fold and gamma. With several kinds of kernels the
         default gammas are multiples of one over the number of features.
     combine : {"average", "best"}, default="average"
-        Average the members whose score is within `band` standard errors of the best (of a kernel the best eight of them), each
-        divided by the root mean square of its decision values; for a linear model the average is again one linear model. Or pick the best;
-        equals go to less whitening, then to smaller C.
+        Average the members whose score is within `band` standard errors of the best (of a kernel the best sixteen of them),
+        each divided by the root mean square of its decision values; for a linear model the average is again one linear
+        model. Or pick the best; equals go to less whitening, then to smaller C.
     band : float, default=1.5
     kernel : str, list of str, callable or transformer, default="linear"
         As in `FSVM`; or a list of kinds that are searched side by side: "linear", and "rbf", "laplacian", "poly", "sigmoid",
@@ -118,7 +118,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         Relative gap of the final fit.
     cv_tol : float or None, default=None
         Relative gap of the fits that are only scored. None is 1e-7, where scores and choice are those of exact fits, and 1e-3
-        with a kernel, where the choice is, and for a sparse matrix of 1,000 columns or more.
+        with a kernel, where the choice nearly always is, and for a sparse matrix of 1,000 columns or more. With a kernel
+        1e-4 or more is relative to the loss of a separator that is zero, and is estimated.
     verbose : int, default=0
         1 shows progress on standard error.
     cache_size : float, default=500

@@ -9,7 +9,9 @@ import numpy as np
 
 from .plan import Member
 
-MOST_MEMBERS = 8  # of a kernel in an average: no worse than all that are near the best (benchmarks/auto_choices.py)
+# Of a kernel in an average: no worse than all that are near the best (benchmarks/auto_choices.py), and of a fine grid better
+# than eight (benchmarks/kernel_search.py).
+MOST_MEMBERS = 16
 TIE = 1e-12  # scores closer than this are equal
 
 
@@ -37,12 +39,22 @@ class Scores:
 
     def set(self, member, split, value):
         """Put the score of a member on one split, or its scores on several."""
-        if not np.isfinite(value).all():
-            raise ValueError(f"scoring gave {value!r} for {member} on split {split}; it must be a finite number.")
-        if member not in self.table:
-            self.table[member] = np.full(self.n_splits, np.nan)
-        self.table[member][split] = value
-        self.progress.known += np.size(split)
+        self.set_all([member], split, [value])
+
+    def set_all(self, members, split, values):
+        """The same for some members."""
+        if not np.isfinite(values).all():
+            self._refuse(members, split, values)
+        for member, value in zip(members, values, strict=True):
+            scores = self.table.get(member)
+            if scores is None:
+                scores = self.table[member] = np.full(self.n_splits, np.nan)
+            scores[split] = value
+        self.progress.known += len(members) * np.size(split)
+
+    def _refuse(self, members, split, values):
+        member, value = next((m, v) for m, v in zip(members, values, strict=True) if not np.isfinite(v).all())
+        raise ValueError(f"scoring gave {value!r} for {member} on split {split}; it must be a finite number.")
 
     def keeper(self, members, split):
         """What is told decision values (M, K, n) of members on a split, in blocks of these, and which rows they have right."""

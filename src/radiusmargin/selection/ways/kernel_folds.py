@@ -11,11 +11,9 @@ from numbers import Real
 import numpy as np
 
 from ...features.space import Expansion
-from ...problems import Batch, Options
+from ...problems import Batch
 from ...solvers import search_kernels
-
-SCORED = 1e-4  # relative gap from which members are only scored, and not asked for their last digit
-SWEEPS = 20  # that are enough then, where the gap is not met
+from ..race import tail
 
 
 class KernelFolds:
@@ -31,7 +29,7 @@ class KernelFolds:
             with scores.work("fit", folds):
                 search_kernels(
                     self._batch(tasks[0], factors, folds), [self.data.splits[i][1] for i in folds], functions,
-                    self._options(tasks[0].tol), told, told.race(race) if race and len(alike) == 1 else None,
+                    self.fitting.options(tasks[0].tol), told, told.race(race) if race and len(alike) == 1 else None,
                 )  # fmt: skip
 
     def _alike(self, tasks):
@@ -55,10 +53,6 @@ class KernelFolds:
             subsets=tuple(self.data.splits[i][0] for i in folds), intercept=whole.intercept,
         )  # fmt: skip
 
-    def _options(self, tol) -> Options:
-        options = self.fitting.options(tol)
-        return options if tol < SCORED else Options(tol, min(SWEEPS, options.max_iter), options.n_threads)
-
 
 class _Told:
     """Makes scores of the decision values of held-out rows as these come."""
@@ -69,9 +63,7 @@ class _Told:
 
     def __call__(self, kernel, Cs, part, values):
         members, i = [self.members[kernel][c] for c in Cs], self.folds[part]
-        found = self.data.held_out(i).score_values(values, self.scores.keeper(members, i))
-        for member, score in zip(members, found, strict=True):
-            self.scores.set(member, i, score)
+        self.scores.set_all(members, i, self.data.held_out(i).score_values(values, self.scores.keeper(members, i)))
         self.scores.progress.draw()
 
     def race(self, race):
@@ -80,9 +72,7 @@ class _Told:
         def left(parts):
             flat = [member for own in self.members for member in own]
             beaten = race.beaten(flat, [self.folds[part] for part in parts], self.scores.given_up)
-            out = beaten.reshape(len(self.members), -1)
-            # A path over C comes by what is smaller anyway, and without it would end elsewhere within the tolerance.
-            out = np.logical_and.accumulate(out[:, ::-1], axis=1)[:, ::-1]
+            out = tail(beaten.reshape(len(self.members), -1))
             self.scores.give_up({member for member, is_out in zip(flat, out.ravel(), strict=True) if is_out})
             return ~out
 
