@@ -75,7 +75,7 @@ inline Patience patience(const Abilities& rows, Index n, Index d, double stored)
 }
 // Penalty of the intercept's moves against the mean square of a row. More binds all multipliers together (twice the work at
 // 1, ten times at 10); less lets it swing, and all the more where all multipliers together are few.
-inline double intercept_penalty(double mean_square, double weight) { return std::max(0.02 * mean_square, 10.0 / weight); }
+inline double intercept_penalty(double mean_square, double weight) { return std::max(0.02 * mean_square, 20.0 / weight); }
 
 // -- Few rows: their inner products -------------------------------------------------------------------------------------
 
