@@ -73,9 +73,14 @@ inline Patience patience(const Abilities& rows, Index n, Index d, double stored)
     const double side = double(std::min(n, d)), per_row = stored / double(n);
     return {std::max(50.0, 0.75 * per_row + 0.25 * side * side * side / stored), 0};
 }
-// Penalty of the intercept's moves against the mean square of a row. More binds all multipliers together (twice the work at
-// 1, ten times at 10); less lets it swing, and all the more where all multipliers together are few.
-inline double intercept_penalty(double mean_square, double weight) { return std::max(0.02 * mean_square, 20.0 / weight); }
+// Penalty of the intercept's moves, against the mean square of a row and the square of the mean row, by which all rows are bound
+// together already. More binds them more (twice the work at 1, ten times at 10 of the mean square); less lets the intercept swing, or
+// crawl, and all the more where all multipliers together are few.
+inline double intercept_penalty(double mean_square, double square_of_mean, double weight) {
+    return std::max({0.02 * mean_square, 0.3 * square_of_mean, 20.0 / weight});
+}
+// Rows that the mean row is taken of.
+constexpr Index kMeanSample = 500;
 
 // -- Few rows: their inner products -------------------------------------------------------------------------------------
 

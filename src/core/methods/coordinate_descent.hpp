@@ -27,7 +27,9 @@ class CoordinateDescent {
             squares += squares_[i] = A_.square_row(i, inverse());
             work_.pass += cost(i), weight += problem.c[i];
         }
-        if (problem.intercept()) rho_ = strategy::intercept_penalty(squares / double(n_), weight);
+        if (!problem.intercept()) return;
+        square_of_mean_ = square_of_mean();
+        rho_ = strategy::intercept_penalty(squares / double(n_), square_of_mean_, weight);
     }
 
     // Runs until `best` holds a solution, or until it sees that it would take more passes over the rows than are worth it.
@@ -56,6 +58,13 @@ class CoordinateDescent {
     double cost(Index i) const { return 1.0 + double(A_.stored(i)); }  // of a visit
     const double* inverse() const { return inverse_.empty() ? nullptr : inverse_.data(); }
 
+    double square_of_mean() const {
+        const Index step = std::max<Index>(1, n_ / strategy::kMeanSample);
+        Vector sum(d_, 0.0);
+        double count = 0;
+        for (Index i = 0; i < n_; i += step, ++count) A_.add_row(i, 1.0, inverse(), sum.data());
+        return problem_.B.quadratic(sum.data()) / (count * count);
+    }
     void begin_at(const Solution& start) {
         if (!start.alpha.empty()) {
             alpha_ = start.alpha;
@@ -117,23 +126,11 @@ class CoordinateDescent {
     }
     void take_all() { tour_.take_all(), most_ = HUGE_VAL, least_ = -HUGE_VAL; }
 
-    HeavySide heavy_side() const {
-        const double label = sum_ > 0 ? 1.0 : -1.0;
-        HeavySide side;
-        for (Index i = 0; i < n_; ++i) {
-            if (problem_.y[i] != label) continue;
-            if (alpha_[i] < problem_.c[i])
-                side.free += alpha_[i];
-            else
-                side.bound += alpha_[i], side.slack += alpha_[i] * slack(i);
-        }
-        return side;
-    }
     // Moves to y'alpha = 0.
     void restore_balance() {
         if (!problem_.intercept()) return;
         const double label = sum_ > 0 ? 1.0 : -1.0, excess = std::abs(sum_);
-        const HeavySide side = heavy_side();
+        const HeavySide side = sums().side;
         Vector balanced = alpha_;
         double total;
         if (side.free_can_give(excess)) {
@@ -149,16 +146,29 @@ class CoordinateDescent {
     // By the scores that rows had when they were visited last: what it costs is nothing against a pass over the rows. A row has
     // its share c max(0, z) - alpha z, z its slack, which is never negative; the difference of both objectives, from scores of
     // different moments, may be anything.
-    double estimated_gap() const {
+    struct Sums {
         double loss = 0, shares = 0;
+        HeavySide side;
+    };
+    Sums sums() const {
+        const double label = sum_ > 0 ? 1.0 : -1.0;
+        Sums out;
         for (Index i = 0; i < n_; ++i) {
-            const double hinge = problem_.c[i] * std::max(0.0, slack(i));
-            loss += hinge, shares += hinge - alpha_[i] * slack(i);
+            const double z = 1.0 - problem_.y[i] * (scores_[i] + b_), alpha = alpha_[i], c = problem_.c[i];
+            const double hinge = c * std::max(0.0, z), heavy = problem_.y[i] == label ? alpha : 0.0;
+            out.loss += hinge, out.shares += hinge - alpha * z;
+            if (alpha < c)
+                out.side.free += heavy;
+            else
+                out.side.bound += heavy, out.side.slack += heavy * z;
         }
-        if (problem_.intercept()) shares += heavy_side().cost_of_balance(std::abs(sum_));
-        return shares / std::abs(0.5 * square_ + loss + problem_.constant);
+        return out;
     }
-    double slack(Index i) const { return 1.0 - problem_.y[i] * (scores_[i] + b_); }
+    double estimated_gap() const {
+        const Sums now = sums();
+        const double balance = problem_.intercept() ? now.side.cost_of_balance(std::abs(sum_), square_of_mean_) : 0.0;
+        return (now.shares + balance) / std::abs(0.5 * square_ + now.loss + problem_.constant);
+    }
     bool worth_a_look(double gap) const {
         return gap <= descent::kHopeful * options_.tol || work_.long_unseen();
     }
@@ -205,7 +215,8 @@ class CoordinateDescent {
     Tour tour_;
     Work work_;
     BestIntercept intercept_;
-    double b_ = 0, best_b_ = 0, rho_ = 0, sum_ = 0, square_ = 0;  // sum y alpha, w'Bw
+    double b_ = 0, best_b_ = 0, rho_ = 0, square_of_mean_ = 0;
+    double sum_ = 0, square_ = 0;                 // y'alpha, w'Bw
     double most_ = HUGE_VAL, least_ = -HUGE_VAL;  // slopes beyond which a row at its bound is shrunk
     double marked_ = 0, needed_ = 0;              // work at the last estimate that counts, and still to be done
     int marks_ = 0;

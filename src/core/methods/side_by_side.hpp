@@ -31,6 +31,7 @@ class SideBySide {
         gather_rows();
         gather_factors();
         for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
+        if (intercept_) square_of_mean_ = square_of_mean();
         passes_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(work_.pass - double(n_), 1.0)).most;
     }
 
@@ -92,6 +93,19 @@ class SideBySide {
         }
     }
 
+    Lanes square_of_mean() const {
+        const Index step = std::max<Index>(1, n_ / strategy::kMeanSample);
+        std::vector<Lanes> sum(X_.d);
+        Lanes count;
+        for (Index r = 0; r < n_; r += step) {
+            Lanes part;
+            for (Index l = 0; l < n_lanes(); ++l) count[l] += part[l] = weight_[r][l] > 0 ? 1.0 : 0.0;
+            add_lanes(row(r), part, factors(), sum.data());
+        }
+        Lanes out = squares_of(sum);
+        for (Index l = 0; l < n_lanes(); ++l) out[l] /= std::max(1.0, count[l] * count[l]);
+        return out;
+    }
     void begin_at(double C) {
         const Lanes multiple = C_ > 0 ? multiples(C / C_) : Lanes{};
         C_ = C, n_live_ = n_lanes();
@@ -111,7 +125,7 @@ class SideBySide {
             live_[l] = true;
             state_.square[l] *= multiple[l] * multiple[l], state_.sum[l] *= multiple[l];
             const double mean = squares[l] / std::max(1.0, double(lanes_[l].chosen.J.size()));
-            if (intercept_) state_.rho[l] = strategy::intercept_penalty(mean, C * total_weight_[l]);
+            if (intercept_) state_.rho[l] = strategy::intercept_penalty(mean, square_of_mean_[l], C * total_weight_[l]);
         }
     }
     // What the multipliers of the C before are multiplied by: as C is, but for the best multiple of that; where none of them is
@@ -177,7 +191,7 @@ class SideBySide {
     }
     static HeavySide heavy_side(const LaneSums& sums, Index l) { return {sums.free[l], sums.bound[l], sums.slack[l]}; }
     double estimated_gap(Index l, const LaneSums& sums) const {  // see coordinate_descent.hpp
-        const double balance = intercept_ ? heavy_side(sums, l).cost_of_balance(std::abs(state_.sum[l])) : 0.0;
+        const double balance = intercept_ ? heavy_side(sums, l).cost_of_balance(std::abs(state_.sum[l]), square_of_mean_[l]) : 0.0;
         return (sums.shares[l] + balance) / std::max(0.5 * state_.square[l] + sums.loss[l], 1e-300);
     }
     Bounds bounds_of(Index l, const LaneSums& sums) const {
@@ -187,7 +201,7 @@ class SideBySide {
     void look() {
         restore_balance();
         if (work_.drifted()) sum_anew();
-        sum_squares();
+        state_.square = squares_of(W_);
         for (Index r = 0; r < n_; ++r) {
             if (r + 2 < n_) fetch_lanes(row(r + 2), W_.data());
             scores_[r] = dot_lanes(row(r), W_.data());
@@ -249,12 +263,12 @@ class SideBySide {
         }
         work_.fresh = work_.done;
     }
-    void sum_squares() {
+    Lanes squares_of(const std::vector<Lanes>& W) const {  // w'Bw of every lane
         Lanes sum;
         for (Index k = 0; k < X_.d; ++k)
             for (Index l = 0; l < kLanes; ++l)
-                sum[l] += inverse_.empty() ? W_[k][l] * W_[k][l] : W_[k][l] * W_[k][l] / inverse_[k][l];
-        state_.square = sum;
+                sum[l] += inverse_.empty() ? W[k][l] * W[k][l] : W[k][l] * W[k][l] / inverse_[k][l];
+        return sum;
     }
 
     Solution solution(Index l) const {
@@ -279,7 +293,7 @@ class SideBySide {
     Vector y_;
     std::vector<Lanes> weight_, bound_, alpha_, squares_, scores_;  // by row
     std::vector<Lanes> W_, inverse_;                                // by feature
-    Lanes total_weight_, best_b_;
+    Lanes total_weight_, square_of_mean_, best_b_;
     LaneState state_;
     std::array<Bounds, kLanes> certified_{};
     std::array<bool, kLanes> live_{};

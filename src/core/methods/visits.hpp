@@ -76,8 +76,10 @@ struct HeavySide {
     double free = 0, bound = 0, slack = 0;  // sums of those below their bounds, at them, and these times 1 - y (f + b)
     // By those between their bounds, where these can, since they are still being moved anyway.
     bool free_can_give(double excess) const { return free >= 2 * excess; }
-    double cost_of_balance(double excess) const {
-        return free_can_give(excess) ? 0.0 : excess * std::max(0.0, slack) / (free + bound);
+    // What it adds to the gap: of first order where those at their bounds must give, and for the way that w goes, along the mean row.
+    double cost_of_balance(double excess, double square_of_mean) const {
+        const double first = free_can_give(excess) ? 0.0 : excess * std::max(0.0, slack) / (free + bound);
+        return first + 0.5 * excess * excess * square_of_mean;
     }
 };
 
