@@ -38,6 +38,7 @@ class CoordinateDescent {
         while (true) {
             if (options_.poll) options_.poll();
             const double violation = epoch();
+            if (!compared_ && work_.done > descent::kContradicted * work_.pass) raise_contradictions();
             b_ += rho_ * sum_;
             const bool at_rest = tour_.at_rest(violation);
             if (tour_.settled(violation)) take_all();
@@ -123,6 +124,13 @@ class CoordinateDescent {
         }
         most_ = most > 0 ? most : HUGE_VAL, least_ = least < 0 ? least : -HUGE_VAL;
         return tour_.size() > 0 ? most - least : 0.0;
+    }
+    void raise_contradictions() {
+        compared_ = true;
+        const auto groups = contradictions(
+            n_, problem_.y, [&](Index i) { return A_.fingerprint(i); }, [&](Index i, Index j) { return A_.same(i, j); });
+        const auto alpha = [&](Index i) -> double& { return alpha_[i]; };
+        for (const auto& group : groups) raise_together(group, problem_.y, alpha, [&](Index i) { return problem_.c[i]; });
     }
     void take_all() { tour_.take_all(), most_ = HUGE_VAL, least_ = -HUGE_VAL; }
 
@@ -219,6 +227,7 @@ class CoordinateDescent {
     double sum_ = 0, square_ = 0;                 // y'alpha, w'Bw
     double most_ = HUGE_VAL, least_ = -HUGE_VAL;  // slopes beyond which a row at its bound is shrunk
     double marked_ = 0, needed_ = 0;              // work at the last estimate that counts, and still to be done
+    bool compared_ = false;  // whether contradictions were looked for
     int marks_ = 0;
     double gap_ = HUGE_VAL, objective_ = HUGE_VAL, dual_ = -HUGE_VAL;
 };

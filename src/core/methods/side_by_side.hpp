@@ -42,6 +42,7 @@ class SideBySide {
         for (bool at_rest = false; !at_rest && n_live_ > 0 && work_.done < most_work();) {
             if (options_.poll) options_.poll();
             const double violation = epoch();
+            if (!compared_ && work_.done > descent::kContradicted * work_.pass) find_contradictions();
             at_rest = tour_.at_rest(violation);
             if (tour_.settled(violation)) take_all();
             if (at_rest || work_.done >= most_work() || worth_a_look()) look();
@@ -127,6 +128,7 @@ class SideBySide {
             const double mean = squares[l] / std::max(1.0, double(lanes_[l].chosen.J.size()));
             if (intercept_) state_.rho[l] = strategy::intercept_penalty(mean, square_of_mean_[l], C * total_weight_[l]);
         }
+        raise_contradictions();
     }
     // What the multipliers of the C before are multiplied by: as C is, but for the best multiple of that; where none of them is
     // at its bound a larger C changes nothing.
@@ -171,6 +173,21 @@ class SideBySide {
             state_.b[l] += state_.rho[l] * state_.sum[l];
         }
         return violation;
+    }
+    void find_contradictions() {
+        compared_ = true;
+        contradictions_ = contradictions(
+            n_, y_.data(), [&](Index r) { return X_.fingerprint(places_[r]); },
+            [&](Index r, Index s) { return X_.same(places_[r], places_[s]); });
+        raise_contradictions();
+    }
+    void raise_contradictions() {
+        for (Index l = 0; l < n_lanes(); ++l) {
+            if (!live_[l]) continue;
+            const auto alpha = [&](Index r) -> double& { return alpha_[r][l]; };
+            const auto bound = [&](Index r) { return bound_[r][l]; };
+            for (const auto& group : contradictions_) raise_together(group, y_.data(), alpha, bound);
+        }
     }
     void fetch(Index r) const {  // says that row r comes soon
         X_.fetch(places_[r]);
@@ -293,6 +310,8 @@ class SideBySide {
     Vector y_;
     std::vector<Lanes> weight_, bound_, alpha_, squares_, scores_;  // by row
     std::vector<Lanes> W_, inverse_;                                // by feature
+    Contradictions contradictions_;
+    bool compared_ = false;  // whether they were looked for
     Lanes total_weight_, square_of_mean_, best_b_;
     LaneState state_;
     std::array<Bounds, kLanes> certified_{};

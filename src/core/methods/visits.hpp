@@ -18,6 +18,7 @@ constexpr double kRest = 1e-13;                      // violation that is roundi
 constexpr double kMostUnseen = 20;                   // passes without a look at the gap
 constexpr double kHopeful = 1.3;                     // of the tolerance: an estimate of the gap that is worth a look
 constexpr double kDrift = 30;                        // passes after which w is summed anew
+constexpr double kContradicted = 10;                 // passes after which rows are searched for contradictions
 }  // namespace descent
 
 // The same sequence in every run.
@@ -70,6 +71,40 @@ struct Work {
     int passes(int most) const { return std::min(most, static_cast<int>(std::ceil(done / pass))); }
     void count_anew() { fresh -= done, done = looked = 0; }
 };
+
+// Rows that are alike but for their labels. Visits raise their multipliers in turn, by about one over their square each time, until
+// those of one label are at their bounds: at a large C in thousands of epochs. Raised together they leave w and y'alpha as they are.
+using Contradictions = std::vector<std::vector<Index>>;
+
+// Groups of them among n rows, by a fingerprint and a comparison of rows.
+template <class Fingerprint, class Same>
+Contradictions contradictions(Index n, const double* y, const Fingerprint& fingerprint, const Same& same) {
+    std::vector<std::pair<std::uint64_t, Index>> prints(n);
+    for (Index i = 0; i < n; ++i) prints[i] = {fingerprint(i), i};
+    std::sort(prints.begin(), prints.end());
+    Contradictions groups;
+    for (Index first = 0, last; first < n; first = last) {
+        std::vector<Index> group;
+        bool both = false;
+        for (last = first; last < n && prints[last].first == prints[first].first; ++last) {
+            if (!same(prints[first].second, prints[last].second)) continue;
+            group.push_back(prints[last].second);
+            both |= y[group.back()] != y[group.front()];
+        }
+        if (both) groups.push_back(std::move(group));
+    }
+    return groups;
+}
+
+// Raises the multipliers of a group until those of one label are at their bounds.
+template <class Alpha, class Bound>
+void raise_together(const std::vector<Index>& group, const double* y, const Alpha& alpha, const Bound& bound) {
+    double up = 0, down = 0;
+    for (Index i : group) (y[i] > 0 ? up : down) += bound(i) - alpha(i);
+    const double both = std::min(up, down);
+    if (both <= 0.0) return;
+    for (Index i : group) alpha(i) += (bound(i) - alpha(i)) * both / (y[i] > 0 ? up : down);
+}
 
 // Multipliers on the side of the labels that carries too much of them (y'alpha is not 0 while they are visited).
 struct HeavySide {
