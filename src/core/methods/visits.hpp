@@ -103,7 +103,10 @@ void raise_together(const std::vector<Index>& group, const double* y, const Alph
     for (Index i : group) (y[i] > 0 ? up : down) += bound(i) - alpha(i);
     const double both = std::min(up, down);
     if (both <= 0.0) return;
-    for (Index i : group) alpha(i) += (bound(i) - alpha(i)) * both / (y[i] > 0 ? up : down);
+    for (Index i : group) {
+        const double share = both / (y[i] > 0 ? up : down);
+        alpha(i) = std::min(alpha(i) + (bound(i) - alpha(i)) * share, bound(i));
+    }
 }
 
 // Multipliers on the side of the labels that carries too much of them (y'alpha is not 0 while they are visited).
