@@ -4,12 +4,14 @@ The text is what every Python machine has: the standard library and the installe
 package they come from. With RADIUSMARGIN_DATA also a9a, w8a and the pixels of MNIST, where these are; with the packages
 liblinear-official and snapml also these.
 
-    python benchmarks/text.py [fits] [searches] [others] [--quick]
+    python benchmarks/text.py [fits] [searches] [tolerance] [highest] [scaled] [classes] [others] [--quick]
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import contextlib
 import gzip
 import os
 import subprocess
@@ -21,7 +23,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from common import human, peak, provenance, table, write_section
+from common import forget_peak, human, peak, provenance, table, write_section
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -81,6 +83,45 @@ def corpora(quick):
         ranked = names[np.argsort(-counts)]
         for name, positive in (("one", ranked[:1]), ("half", ranked[::2])):
             yield f"{name}, {n:,} x {X.shape[1]:,}", X, np.where(np.isin(labels[chosen], positive), 1.0, -1.0)
+
+
+def docstrings():
+    """(texts, packages) of what the functions and classes of this installation say of themselves: prose, mostly."""
+    root = Path(sysconfig.get_path("purelib"))
+    texts, labels = [], []
+    for path in sorted(root.rglob("*.py")):
+        with contextlib.suppress(SyntaxError, ValueError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(path.read_text(errors="ignore"))
+            kinds = ast.FunctionDef, ast.ClassDef
+            found = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds)]
+            texts += [text for text in found if text and len(text) >= 300]
+            labels += [path.relative_to(root).parts[0]] * (len(texts) - len(labels))
+    return texts, np.array(labels)
+
+
+def labelings(quick, n=2_000):
+    """(name, X, y) of twelve tasks that nothing was chosen on but the first two: four texts, each labelled in three ways.
+
+    The largest package against the rest, every other package against the others, and the fourth largest against the rest.
+    """
+    words = {"sublinear_tf": True, "token_pattern": r"[A-Za-z_]{2,}"}
+    code, prose = pieces(), docstrings()
+    kinds = {
+        "code, words": (code, {**words, "min_df": 2}),
+        "code, pairs of words": (code, {**words, "ngram_range": (1, 2), "max_features": 100_000}),
+        "docstrings, words": (prose, {**words, "min_df": 2}),
+        "code, characters": (code, {"analyzer": "char", "ngram_range": (3, 3), "min_df": 3, "sublinear_tf": True}),
+    }
+    for kind, ((texts, labels), options) in list(kinds.items())[:1] if quick else kinds.items():
+        chosen = np.random.default_rng(1).permutation(len(texts))[: 2 * n]
+        X = TfidfVectorizer(**options).fit_transform([texts[i] for i in chosen])
+        X.sort_indices()
+        names, counts = np.unique(labels[chosen], return_counts=True)
+        ranked = names[np.argsort(-counts)]
+        for name, positive in (("one", ranked[:1]), ("half", ranked[::2]), ("fourth", ranked[3:4])):
+            y = np.where(np.isin(labels[chosen], positive), 1.0, -1.0)
+            yield f"{kind}, {name}, {n:,} x {X.shape[1]:,}", X, y
 
 
 def cpu(function, repeats=3):
@@ -198,6 +239,141 @@ def searches(sets):
         print(*rows[-1], sep=" | ", flush=True)
     header = "text", "10 C x 5 folds, 1e-3", "one fit, C = 10", "ratio", "FSVMCV()", "GridSearchCV(LinearSVC(hinge))"
     return table([*header, "accuracy, both"], rows)
+
+
+# Gaps to which a search fits what it only scores; the last one is taken for exact.
+GAPS = 1e-3, 1e-4, 1e-5, 1e-7
+
+
+def choice(search):
+    """What was best, and what is averaged, as a text and as a set."""
+    members = {(member["whitening"], round(np.log10(member["C"]), 6)) for member in search.members_}
+    best = search.best_params_
+    return f"p = {best['whitening']:g}, C = {best['C']:.2g}", members
+
+
+def tolerance(sets):
+    """One search per gap, of the same members on the same folds."""
+    rows, differences, same_best, same_members = [], [], np.zeros(len(GAPS), int), np.zeros(len(GAPS), int)
+    for name, X, y in sets:
+        half = X.shape[0] // 2
+        found = [cpu(lambda gap=gap: FSVMCV(cv_tol=gap).fit(X[:half], y[:half]), 1) for gap in GAPS]
+        accuracy = np.array([100 * search.score(X[half:], y[half:]) for _, search in found])
+        best, members = zip(*[choice(search) for _, search in found], strict=True)
+        same_best += [one == best[-1] for one in best]
+        same_members += [some == members[-1] for some in members]
+        differences.append(accuracy - accuracy[-1])
+        rows.append(
+            [name]
+            + [
+                f"{b}; {len(m)}; {a:.2f}; {human(s)}"
+                for b, m, a, (s, _) in zip(best, members, accuracy, found, strict=True)
+            ]
+        )
+        print(*rows[-1], sep=" | ", flush=True)
+    means = np.mean(differences, axis=0), np.max(np.abs(differences), axis=0)
+    rows.append(
+        ["all"]
+        + [f"same best {b}, same members {m} of {len(differences)}; accuracy {mean:+.3f}, at most {most:.2f} off"
+           for b, m, mean, most in zip(same_best, same_members, *means, strict=True)]
+    )  # fmt: skip
+    return table(["text", *(f"gap {gap:g}" for gap in GAPS)], rows)
+
+
+def highest(sets):
+    """The grid that begins with C up to 1 beside one to 100 with the same steps."""
+    rows, differences, times = [], [], []
+    for name, X, y in sets:
+        half = X.shape[0] // 2
+        grown, search = cpu(lambda: FSVMCV().fit(X[:half], y[:half]), 1)
+        step = search.Cs_[1] / search.Cs_[0]
+        Cs = search.Cs_[0] * step ** np.arange(np.ceil(np.log(100 / search.Cs_[0]) / np.log(step)) + 1)
+        whole, other = cpu(lambda Cs=Cs: FSVMCV(Cs=list(Cs)).fit(X[:half], y[:half]), 1)
+        accuracy = [100 * one.score(X[half:], y[half:]) for one in (search, other)]
+        differences.append(accuracy[0] - accuracy[1])
+        times.append(whole / grown)
+        rows.append(
+            [name, f"{search.Cs_[-1]:.2g}", choice(search)[0], choice(other)[0]]
+            + [f"{100 * one.best_score_:.2f}" for one in (search, other)]
+            + [f"{a:.2f}" for a in accuracy]
+            + [human(grown), human(whole)]
+        )
+        print(*rows[-1], sep=" | ", flush=True)
+    rows.append(
+        ["all", *[""] * 5, f"{np.mean(differences):+.3f} in the mean", "", "", f"{np.median(times):.1f}x, median"]
+    )
+    header = (
+        "text",
+        "largest C tried",
+        "best",
+        "best to 100",
+        "its score",
+        "to 100",
+        "accuracy",
+        "to 100",
+        "time",
+        "to 100",
+    )
+    return table(header, rows)
+
+
+def scaled(sets):
+    """Fits with scaled columns, one C after the other."""
+    rows = []
+    for name, X, y in sets:
+        half = X.shape[0] // 2
+        A, b = sparse.csr_matrix(X[:half]), y[:half]
+        for C in (0.01, 0.1, 1.0, 10.0):
+            found = [cpu(lambda C=C, tol=tol: FSVM(C, whitening=-0.5, tol=tol).fit(A, b), 2) for tol in (1e-3, 1e-6)]
+            rows.append([name, f"{C:g}"])
+            for seconds, model in found:
+                rows[-1].append(f"{human(seconds)} ({model.dual_gap_:.0e}, {model.n_iter_} passes)")
+            rows[-1].append(f"{100 * found[-1][1].score(X[half:], y[half:]):.2f}")
+            print(*rows[-1], sep=" | ", flush=True)
+    return table(["text", "C", "to 1e-3 (its gap)", "to 1e-6", "accuracy"], rows)
+
+
+# Gaussian blobs of many classes: (classes, rows of a class, features), and what is fitted to them.
+BLOBS = {"100 classes": (100, 20, 200), "1,000 classes": (1_000, 20, 50)}
+MANY = {
+    "SVM()": lambda: SVM(),
+    "FSVM(whitening=0)": lambda: FSVM(whitening=0.0),
+    "FSVM()": lambda: FSVM(),
+}
+
+
+def blobs(n_classes, rows, d):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(n_classes), rows)
+    return 2 * rng.normal(size=(n_classes, d))[y] + rng.normal(size=(len(y), d)), y
+
+
+def classes_alone(which, size):
+    """In a process of its own: by how much a fit raises the peak, its seconds, and how many problems it solved."""
+    X, y = blobs(*BLOBS[size])
+    few = y < 5
+    MANY[which]().fit(X[few], y[few])  # what it imports and warms up
+    forget_peak()
+    before, start = peak(), time.process_time()
+    model = MANY[which]().fit(X, y)
+    print(peak() - before, time.process_time() - start, len(model.coef_))
+
+
+def classes(quick):
+    rows = []
+    for size, (n_classes, per_class, d) in list(BLOBS.items())[: 1 if quick else None]:
+        megabytes = n_classes * per_class * d * 8 / 2**20
+        for which in MANY:
+            command = [sys.executable, __file__, "--classes-alone", which, size]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            raised, seconds, problems = map(float, done.stdout.splitlines()[-1].split())
+            separators = problems * d * 8 / 2**20 / megabytes
+            rows.append(
+                [f"{size} of {per_class} rows, d = {d}", which, f"{problems:,.0f}", human(seconds), f"{megabytes:.1f} MB",
+                 f"{raised / megabytes:.1f} x X", f"{separators:.1f} x X"]
+            )  # fmt: skip
+            print(*rows[-1], sep=" | ", flush=True)
+    return table(["blobs", "model", "separators", "CPU", "X", "memory beyond X", "of which separators"], rows)
 
 
 FITS = {
@@ -344,6 +520,25 @@ PARTS = {
         "refits to 1e-6.",
         lambda quick: searches(list(corpora(quick))),
     ),
+    "tolerance": (
+        "To which gap a search should fit what it only scores. Of each gap: the best exponent and C; how many members are averaged; test "
+        "accuracy; CPU seconds of `FSVMCV(cv_tol=gap)`. The last line compares with the tightest.",
+        lambda quick: tolerance(labelings(quick)),
+    ),
+    "highest": (
+        "`FSVMCV()` begins with C up to 1 and goes on while the best is at the edge; beside it the same steps up to 100. Scores are "
+        "those of the best member in cross-validation.",
+        lambda quick: highest(labelings(quick)),
+    ),
+    "scaled": (
+        "`FSVM(C, whitening=-1/2)`: columns divided by the root of their standard deviation, which makes rows long: C is there what it "
+        "is in the units of the data times the mean squared length of a row.",
+        lambda quick: scaled(corpora(quick)),
+    ),
+    "classes": (
+        "Many classes: growth of the peak resident set during `fit`, each in a process of its own.",
+        classes,
+    ),
     "others": (
         "Not text: sparse with few columns, and dense with several hundred.",
         others,
@@ -354,8 +549,10 @@ PARTS = {
 def main():
     if "--fit-alone" in sys.argv:
         return fit_alone(*sys.argv[2:4])
+    if "--classes-alone" in sys.argv:
+        return classes_alone(*sys.argv[2:4])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", default=[*PARTS], help="fits, searches, others; default: all of them")
+    parser.add_argument("parts", nargs="*", default=[*PARTS], help=f"{', '.join(PARTS)}; default: all of them")
     parser.add_argument("--quick", action="store_true", help="one small corpus, and nothing is written")
     args = parser.parse_args()
     for name in args.parts:

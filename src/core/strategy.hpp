@@ -62,20 +62,26 @@ constexpr Index kMostCoefficients = 8192;
 inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
 // Passes over the rows that are worth it, where another method can take over. A Newton step in dense rows is taken to cost d/50
 // passes, ten of them in sparse rows what their matrices and factors take: neither was tuned. Where only products with rows are
-// left, conjugate gradients take as long as so many passes from a gap of 1e-4, and three times as long from 1e-3 (text, C = 10).
+// left, conjugate gradients take as long as 100 to 1,000 passes (text, C = 1 and 10, in the units of the data and scaled); they need
+// some of the 1,000 iterations of the default.
 struct Patience {
     double most;       // passes
     double certain;    // passes after which an expectation of more than that is believed
 };
 inline Patience patience(const Abilities& rows, Index n, Index d, double stored) {
-    if (only_visits(n, d)) return {300, 100};
+    if (only_visits(n, d)) return {800, 100};
     if (!rows.sparse) return {std::max(8.0, double(d) / 25), 0};
     const double side = double(std::min(n, d)), per_row = stored / double(n);
     return {std::max(50.0, 0.75 * per_row + 0.25 * side * side * side / stored), 0};
 }
-// Penalty of the intercept's moves against the mean square of a row. More binds all multipliers together (twice the work at
-// 1, ten times at 10); less lets it swing, and all the more where all multipliers together are few.
-inline double intercept_penalty(double mean_square, double weight) { return std::max(0.02 * mean_square, 10.0 / weight); }
+// Penalty of the intercept's moves, against the mean square of a row and the square of the mean row, by which all rows are bound
+// together already. More binds them more (twice the work at 1, ten times at 10 of the mean square); less lets the intercept swing, or
+// crawl, and all the more where all multipliers together are few.
+inline double intercept_penalty(double mean_square, double square_of_mean, double weight) {
+    return std::max({0.02 * mean_square, 0.3 * square_of_mean, 20.0 / weight});
+}
+// Rows that the mean row is taken of.
+constexpr Index kMeanSample = 500;
 
 // -- Few rows: their inner products -------------------------------------------------------------------------------------
 

@@ -271,3 +271,30 @@ def test_a_regulariser_of_any_size():
     assert found.converged.all()
     for k, C in enumerate(batch.Cs):
         assert_certified(X, y, C, found[0, k], 1e-7, B)
+
+
+@pytest.mark.parametrize("folds", [False, True])
+def test_rows_that_contradict_each_other_go_to_their_bounds_at_once(folds):
+    """Alike but for their labels they would go there by a step in every pass: by thousands of them at this C."""
+    rng = np.random.default_rng(0)
+    n, d, C = 4300, 9000, 1000.0
+    X = sparse.random_array((n, d), density=8 / d, random_state=rng, format="csr")
+    y = np.where(X @ rng.normal(size=d) > 0, 1.0, -1.0)
+    X, y = sparse.vstack([X, X[:40], X[:10]], format="csr"), np.concatenate([y, -y[:40], y[:10]])
+    if folds:
+        parts = [np.arange(len(y)), np.flatnonzero(np.arange(len(y)) % 7 > 0)]
+        found = hinge_svm_batch(X, y, [1.0, C], rows=parts, tol=1e-4)
+        assert found.converged.all()
+        assert found.n_iter.max() < 150
+        return
+    weight = rng.uniform(0.5, 2.0, len(y))
+    result = hinge_svm(X, y, C, None, weight, tol=1e-4)
+    assert result.converged
+    assert result.n_iter < 150
+    assert abs(y @ result.alpha) <= 1e-9 * result.alpha.sum()
+    assert (result.alpha >= 0).all()
+    assert (result.alpha <= C * weight).all()
+    g = X.T @ (y * result.alpha)
+    assert result.dual_objective == pytest.approx(result.alpha.sum() - 0.5 * g @ g, rel=1e-10)
+    loss = np.maximum(0.0, 1.0 - y * (X @ result.coef + result.intercept))
+    assert result.objective == pytest.approx(0.5 * result.coef @ result.coef + C * weight @ loss, rel=1e-10)

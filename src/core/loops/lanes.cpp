@@ -85,15 +85,20 @@ RM_CLONES Visit visit_lanes(const LaneRow& row, LaneState& state, Lanes& t) {
     return Visit::moved;
 }
 
-RM_CLONES LaneSums sum_lanes(Index n, const double* y, const LaneRow& first, const Lanes& b) {
+RM_CLONES LaneSums sum_lanes(Index n, const double* y, const LaneRow& first, const Lanes& b, const Lanes& excess) {
     const Lanes *bound = &first.bound, *alpha = &first.alpha, *score = &first.score;
     LaneSums sums;
     for (Index i = 0; i < n; ++i) {
 #pragma omp simd
         for (Index l = 0; l < kLanes; ++l) {
-            const double slack = 1.0 - y[i] * (score[i].at[l] + b.at[l]);
-            sums.loss.at[l] += bound[i].at[l] * std::max(slack, 0.0);
-            sums.total.at[l] += alpha[i].at[l];
+            const double z = 1.0 - y[i] * (score[i].at[l] + b.at[l]), a = alpha[i].at[l], c = bound[i].at[l];
+            const double hinge = c * std::max(z, 0.0), heavy = y[i] * excess.at[l] > 0.0 ? a : 0.0;
+            sums.loss.at[l] += hinge;
+            sums.total.at[l] += a;
+            sums.shares.at[l] += c > 0.0 ? hinge - a * z : 0.0;
+            sums.free.at[l] += a < c ? heavy : 0.0;
+            sums.bound.at[l] += a < c ? 0.0 : heavy;
+            sums.slack.at[l] += a < c ? 0.0 : heavy * z;
         }
     }
     return sums;

@@ -43,10 +43,12 @@ enum class Visit { shrunk, still, moved };
 // Takes the multipliers of a row with these scores to their best values, and what they change by, times y, into t.
 Visit visit_lanes(const LaneRow& row, LaneState& state, Lanes& t);
 
-// Loss and sum of the multipliers at scores and intercepts, over n rows.
+// Sums over n rows at scores and intercepts: of the loss, of the multipliers, of the rows' shares of the gap
+// (methods/coordinate_descent.hpp), and of the multipliers on the side of the labels that `excess` has the sign of.
 struct LaneSums {
-    Lanes loss, total;
+    Lanes loss, total, shares;
+    Lanes free, bound, slack;
 };
-LaneSums sum_lanes(Index n, const double* y, const LaneRow& first, const Lanes& b);
+LaneSums sum_lanes(Index n, const double* y, const LaneRow& first, const Lanes& b, const Lanes& excess);
 
 }  // namespace rm

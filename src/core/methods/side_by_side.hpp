@@ -6,7 +6,8 @@
 #include <array>
 
 #include "loops/lanes.hpp"
-#include "methods/coordinate_descent.hpp"
+#include "methods/visits.hpp"
+#include "problem.hpp"
 #include "rows/sparse.hpp"
 
 namespace rm {
@@ -30,19 +31,21 @@ class SideBySide {
         gather_rows();
         gather_factors();
         for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
-        passes_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(pass_ - double(n_), 1.0)).most;
+        if (intercept_) square_of_mean_ = square_of_mean();
+        passes_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(work_.pass - double(n_), 1.0)).most;
     }
 
     // The problems at C, each solved or as far as it got; from the solution at the C before.
     std::vector<Solution> solve(double C) {
         begin_at(C);
-        work_ = looked_ = 0;
-        for (bool at_rest = false; !at_rest && n_live_ > 0 && work_ < most_work();) {
+        work_.count_anew();
+        for (bool at_rest = false; !at_rest && n_live_ > 0 && work_.done < most_work();) {
             if (options_.poll) options_.poll();
             const double violation = epoch();
-            at_rest = violation <= descent::kRest && active_ == n_;
-            if (violation <= slack_) slack_ *= descent::kTighter, free_all();
-            if (at_rest || work_ >= most_work() || worth_a_look()) look();
+            if (!compared_ && work_.done > descent::kContradicted * work_.pass) find_contradictions();
+            at_rest = tour_.at_rest(violation);
+            if (tour_.settled(violation)) take_all();
+            if (at_rest || work_.done >= most_work() || worth_a_look()) look();
         }
         std::vector<Solution> found(lanes_.size());
         for (std::size_t l = 0; l < lanes_.size(); ++l) found[l] = solution(Index(l));
@@ -52,8 +55,9 @@ class SideBySide {
   private:
     SparseRow row(Index r) const { return X_.row(places_[r]); }
     const Lanes* factors() const { return inverse_.empty() ? nullptr : inverse_.data(); }
+    double cost(Index r) const { return 1.0 + double(row(r).size); }  // of a visit
     Index n_lanes() const { return static_cast<Index>(lanes_.size()); }
-    double most_work() const { return std::min<double>(passes_, options_.max_iter) * pass_; }
+    double most_work() const { return std::min<double>(passes_, options_.max_iter) * work_.pass; }
 
     // All rows that take part in any problem, in the order of the data.
     void gather_rows() {
@@ -62,7 +66,8 @@ class SideBySide {
             for (Index i : lane.chosen.J) number_[i] = 0;
         for (Index i = 0; i < X_.n; ++i)
             if (number_[i] == 0) number_[i] = static_cast<Index>(places_.size()), places_.push_back(i);
-        n_ = active_ = static_cast<Index>(places_.size());
+        n_ = static_cast<Index>(places_.size());
+        tour_ = Tour(n_);
         const Index room = std::max<Index>(n_, 1);  // there may be no rows
         y_.resize(room), weight_.resize(room), bound_.resize(room), alpha_.resize(room), squares_.resize(room);
         scores_.resize(room);
@@ -74,9 +79,7 @@ class SideBySide {
                 total_weight_[l] += lanes_[l].weights[j];
             }
         }
-        for (Index r = 0; r < n_; ++r) pass_ += 1.0 + double(row(r).size);
-        order_.resize(n_);
-        std::iota(order_.begin(), order_.end(), Index{0});
+        for (Index r = 0; r < n_; ++r) work_.pass += cost(r);
     }
     void gather_factors() {
         const auto plain = [](const Lane& lane) { return lane.B.identity(); };
@@ -91,10 +94,24 @@ class SideBySide {
         }
     }
 
+    Lanes square_of_mean() const {
+        const Index step = std::max<Index>(1, n_ / strategy::kMeanSample);
+        std::vector<Lanes> sum(X_.d);
+        Lanes count;
+        for (Index r = 0; r < n_; r += step) {
+            Lanes part;
+            for (Index l = 0; l < n_lanes(); ++l) count[l] += part[l] = weight_[r][l] > 0 ? 1.0 : 0.0;
+            add_lanes(row(r), part, factors(), sum.data());
+        }
+        Lanes out = squares_of(sum);
+        for (Index l = 0; l < n_lanes(); ++l) out[l] /= std::max(1.0, count[l] * count[l]);
+        return out;
+    }
     void begin_at(double C) {
         const Lanes multiple = C_ > 0 ? multiples(C / C_) : Lanes{};
-        C_ = C, n_live_ = n_lanes(), slack_ = descent::kFirstSlack;
-        free_all();
+        C_ = C, n_live_ = n_lanes();
+        tour_.start_again();
+        take_all();
         Lanes squares;
         for (Index r = 0; r < n_; ++r)
             for (Index l = 0; l < n_lanes(); ++l) {
@@ -109,8 +126,9 @@ class SideBySide {
             live_[l] = true;
             state_.square[l] *= multiple[l] * multiple[l], state_.sum[l] *= multiple[l];
             const double mean = squares[l] / std::max(1.0, double(lanes_[l].chosen.J.size()));
-            if (intercept_) state_.rho[l] = strategy::intercept_penalty(mean, C * total_weight_[l]);
+            if (intercept_) state_.rho[l] = strategy::intercept_penalty(mean, square_of_mean_[l], C * total_weight_[l]);
         }
+        raise_contradictions();
     }
     // What the multipliers of the C before are multiplied by: as C is, but for the best multiple of that; where none of them is
     // at its bound a larger C changes nothing.
@@ -119,7 +137,7 @@ class SideBySide {
         for (Index r = 0; r < n_; ++r)
             for (Index l = 0; l < n_lanes(); ++l)
                 at_bound[l] |= weight_[r][l] > 0 && alpha_[r][l] >= C_ * weight_[r][l];
-        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b);
+        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b, state_.sum);
         Lanes out;
         for (Index l = 0; l < n_lanes(); ++l) {
             const double total = grown * sums.total[l], square = grown * grown * state_.square[l];
@@ -133,17 +151,16 @@ class SideBySide {
     // One visit to every active row; returns by how much they were in the wrong.
     double epoch() {
         state_.highest = state_.lowest = Lanes{};
-        for (Index s = 0; s < active_; ++s) std::swap(order_[s], order_[s + random_.below(active_ - s)]);
-        for (Index s = 0; s < active_; ++s) {
-            const Index r = order_[s];
-            if (s + 1 < active_) fetch_lanes(row(order_[s + 1]), W_.data());
-            if (s + 2 < active_) fetch(order_[s + 2]);
+        tour_.shuffle();
+        for (Index s = 0; s < tour_.size(); ++s) {
+            const Index r = tour_[s];
+            if (s + 1 < tour_.size()) fetch_lanes(row(tour_[s + 1]), W_.data());
+            if (s + 2 < tour_.size()) fetch(tour_[s + 2]);
             scores_[r] = dot_lanes(row(r), W_.data());
-            const double cost = 1.0 + double(row(r).size);
-            work_ += cost, since_fresh_ += cost;
+            work_.done += cost(r);
             Lanes t;
             switch (visit_lanes(at(r), state_, t)) {
-                case Visit::shrunk: std::swap(order_[s--], order_[--active_]); break;
+                case Visit::shrunk: tour_.shrink(s--); break;
                 case Visit::moved: add_lanes(row(r), t, factors(), W_.data()); break;
                 case Visit::still: break;
             }
@@ -157,22 +174,42 @@ class SideBySide {
         }
         return violation;
     }
+    void find_contradictions() {
+        compared_ = true;
+        contradictions_ = contradictions(
+            n_, y_.data(), [&](Index r) { return X_.fingerprint(places_[r]); },
+            [&](Index r, Index s) { return X_.same(places_[r], places_[s]); });
+        raise_contradictions();
+    }
+    void raise_contradictions() {
+        for (Index l = 0; l < n_lanes(); ++l) {
+            if (!live_[l]) continue;
+            const auto alpha = [&](Index r) -> double& { return alpha_[r][l]; };
+            const auto bound = [&](Index r) { return bound_[r][l]; };
+            for (const auto& group : contradictions_) raise_together(group, y_.data(), alpha, bound);
+        }
+    }
     void fetch(Index r) const {  // says that row r comes soon
         X_.fetch(places_[r]);
         prefetch(&bound_[r]), prefetch(&alpha_[r]), prefetch(&squares_[r]), prefetch(&scores_[r]);
     }
-    void free_all() {
-        active_ = n_;
+    void take_all() {
+        tour_.take_all();
         for (Index l = 0; l < kLanes; ++l) state_.most[l] = HUGE_VAL, state_.least[l] = -HUGE_VAL;
     }
 
     // Whether the gaps may be small enough, by the scores that rows had when they were visited last.
     bool worth_a_look() {
-        if (work_ - looked_ >= descent::kMostUnseen * pass_) return true;
-        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b);
+        if (work_.long_unseen()) return true;
+        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b, state_.sum);
         for (Index l = 0; l < n_lanes(); ++l)
-            if (live_[l] && bounds_of(l, sums).gap() > descent::kHopeful * options_.tol) return false;
+            if (live_[l] && estimated_gap(l, sums) > descent::kHopeful * options_.tol) return false;
         return true;
+    }
+    static HeavySide heavy_side(const LaneSums& sums, Index l) { return {sums.free[l], sums.bound[l], sums.slack[l]}; }
+    double estimated_gap(Index l, const LaneSums& sums) const {  // see coordinate_descent.hpp
+        const double balance = intercept_ ? heavy_side(sums, l).cost_of_balance(std::abs(state_.sum[l]), square_of_mean_[l]) : 0.0;
+        return (sums.shares[l] + balance) / std::max(0.5 * state_.square[l] + sums.loss[l], 1e-300);
     }
     Bounds bounds_of(Index l, const LaneSums& sums) const {
         return {0.5 * state_.square[l] + sums.loss[l], sums.total[l] - 0.5 * state_.square[l]};
@@ -180,21 +217,21 @@ class SideBySide {
     // The certified gaps. Lanes that are done take no part any more, and stay as they are.
     void look() {
         restore_balance();
-        if (since_fresh_ > descent::kDrift * pass_) sum_anew();
-        sum_squares();
+        if (work_.drifted()) sum_anew();
+        state_.square = squares_of(W_);
         for (Index r = 0; r < n_; ++r) {
             if (r + 2 < n_) fetch_lanes(row(r + 2), W_.data());
             scores_[r] = dot_lanes(row(r), W_.data());
         }
         for (Index l = 0; intercept_ && l < n_lanes(); ++l)
             if (live_[l]) best_b_[l] = best_intercept(l);
-        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), best_b_);
+        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), best_b_, state_.sum);
         for (Index l = 0; l < n_lanes(); ++l) {
             if (!live_[l]) continue;
             certified_[l] = bounds_of(l, sums);
             if (certified_[l].gap() <= options_.tol) retire(l);
         }
-        looked_ = work_;
+        work_.looked = work_.done;
     }
     void retire(Index l) {
         live_[l] = false, --n_live_;
@@ -207,28 +244,24 @@ class SideBySide {
             if (bound_[r][l] > 0.0) f.push_back(scores_[r][l]), y.push_back(y_[r]), c.push_back(bound_[r][l]);
         return kink_.of(static_cast<Index>(f.size()), f.data(), y.data(), c.data());
     }
-    // To y'alpha = 0: by the multipliers between their bounds, where these can, since they are still being moved anyway.
+    // To y'alpha = 0.
     void restore_balance() {
         if (!intercept_) return;
-        Lanes free, all, share;
-        for (Index r = 0; r < n_; ++r)
-            for (Index l = 0; l < n_lanes(); ++l)
-                if (y_[r] * state_.sum[l] > 0) {
-                    all[l] += alpha_[r][l];
-                    if (alpha_[r][l] < bound_[r][l]) free[l] += alpha_[r][l];
-                }
+        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b, state_.sum);
+        const Lanes excess = state_.sum;
+        Lanes share;
         bool only_free[kLanes];
         for (Index l = 0; l < n_lanes(); ++l) {
-            const double excess = std::abs(state_.sum[l]);
-            only_free[l] = free[l] >= 2 * excess;
-            share[l] = live_[l] && excess > 0 ? excess / (only_free[l] ? free[l] : all[l]) : 0.0;
+            const HeavySide side = heavy_side(sums, l);
+            only_free[l] = side.free_can_give(std::abs(excess[l]));
+            const double giving = only_free[l] ? side.free : side.free + side.bound;
+            share[l] = live_[l] && giving > 0 ? std::abs(excess[l]) / giving : 0.0;
         }
-        const Lanes sum = state_.sum;
         for (Index r = 0; r < n_; ++r) {
             Lanes t;
             bool moved = false;
             for (Index l = 0; l < n_lanes(); ++l) {
-                if (share[l] == 0.0 || alpha_[r][l] == 0.0 || y_[r] * sum[l] <= 0) continue;
+                if (share[l] == 0.0 || alpha_[r][l] == 0.0 || y_[r] * excess[l] <= 0) continue;
                 if (only_free[l] && alpha_[r][l] >= bound_[r][l]) continue;
                 t[l] = -y_[r] * share[l] * alpha_[r][l], moved = true;
                 alpha_[r][l] *= 1.0 - share[l], state_.sum[l] += t[l];
@@ -245,14 +278,14 @@ class SideBySide {
             for (Index l = 0; l < n_lanes(); ++l) state_.sum[l] += t[l] = y_[r] * alpha_[r][l];
             add_lanes(row(r), t, factors(), W_.data());
         }
-        since_fresh_ = 0;
+        work_.fresh = work_.done;
     }
-    void sum_squares() {
+    Lanes squares_of(const std::vector<Lanes>& W) const {  // w'Bw of every lane
         Lanes sum;
         for (Index k = 0; k < X_.d; ++k)
             for (Index l = 0; l < kLanes; ++l)
-                sum[l] += inverse_.empty() ? W_[k][l] * W_[k][l] : W_[k][l] * W_[k][l] / inverse_[k][l];
-        state_.square = sum;
+                sum[l] += inverse_.empty() ? W[k][l] * W[k][l] : W[k][l] * W[k][l] / inverse_[k][l];
+        return sum;
     }
 
     Solution solution(Index l) const {
@@ -262,7 +295,7 @@ class SideBySide {
         if (intercept_) out.theta[X_.d] = best_b_[l];
         for (Index i : lanes_[l].chosen.J) out.alpha.push_back(alpha_[number_[i]][l]);
         out.objective = certified_[l].objective, out.dual_objective = certified_[l].dual;
-        out.n_iter = std::min(options_.max_iter, static_cast<int>(std::ceil(work_ / pass_)));
+        out.n_iter = work_.passes(options_.max_iter);
         return out;
     }
 
@@ -270,18 +303,21 @@ class SideBySide {
     const std::vector<Lane>& lanes_;
     const Options& options_;
     bool intercept_;
-    Index n_ = 0, active_ = 0, n_live_ = 0;
-    std::vector<Index> places_, number_, order_;  // of the rows among all, and back
+    Index n_ = 0, n_live_ = 0;
+    std::vector<Index> places_, number_;  // of the rows among all, and back
+    Tour tour_;
+    Work work_;
     Vector y_;
     std::vector<Lanes> weight_, bound_, alpha_, squares_, scores_;  // by row
     std::vector<Lanes> W_, inverse_;                                // by feature
-    Lanes total_weight_, best_b_;
+    Contradictions contradictions_;
+    bool compared_ = false;  // whether they were looked for
+    Lanes total_weight_, square_of_mean_, best_b_;
     LaneState state_;
     std::array<Bounds, kLanes> certified_{};
     std::array<bool, kLanes> live_{};
     BestIntercept kink_;
-    RandomNumbers random_;
-    double C_ = 0, slack_ = 0, passes_ = 0, pass_ = 0, work_ = 0, looked_ = 0, since_fresh_ = 0;
+    double C_ = 0, passes_ = 0;
 };
 
 }  // namespace rm

@@ -19,12 +19,14 @@
 //               add_squares(i, t, w)             w += t x_i^2
 //               square_row(i, s), stored(i)      sum s x_i^2; the numbers that row i takes
 //               fetch_row(i), mean()             says that row i comes next; where rows are centred
+//               fingerprint(i), same(i, j)       a number that equal rows share; whether two are equal
 //               contiguous()                     whether the above are quick
 //
 // Centring is free (it moves the intercept only) and keeps features with large means well conditioned.
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -41,6 +43,16 @@ inline void prefetch([[maybe_unused]] const void* address) {
 #if defined(__GNUC__)
     __builtin_prefetch(address);
 #endif
+}
+
+// A number that depends on all of the n numbers of a row, and on where they are.
+template <class T>
+std::uint64_t mixed(const T* numbers, Index n, std::uint64_t seed = 0) {
+    for (Index k = 0; k < n; ++k) {
+        seed = (seed ^ std::hash<T>{}(numbers[k])) * 0x9E3779B97F4A7C15u;
+        seed ^= seed >> 32;
+    }
+    return seed;
 }
 
 namespace contract {
@@ -65,6 +77,7 @@ template <class A> using Sparse = decltype(A::kSparse);
 template <class A> using Visit = decltype(
     std::declval<const A&>().add_row(Index{}, 1.0, std::declval<const A&>().mean(), (double*)nullptr),
     std::declval<const A&>().add_squares(Index{}, 1.0, (double*)nullptr), std::declval<const A&>().fetch_row(Index{}), std::declval<const A&>().contiguous(),
+    std::declval<const A&>().fingerprint(Index{}), std::declval<const A&>().same(Index{}, Index{}),
     std::declval<const A&>().dot_row(Index{}, (const double*)nullptr) +
         std::declval<const A&>().square_row(Index{}, (const double*)nullptr) + std::declval<const A&>().stored(Index{}));
 struct Anything {

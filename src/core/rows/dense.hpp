@@ -117,6 +117,8 @@ class DenseRows : public Features {
         for (Index k = 0; k < d_; ++k) sum += x[k] * x[k] * (scale ? scale[k] : 1.0);
         return sum;
     }
+    std::uint64_t fingerprint(Index i) const { return mixed(X_ + i * row_, d_); }
+    bool same(Index i, Index j) const { return std::equal(X_ + i * row_, X_ + i * row_ + d_, X_ + j * row_); }
     static void fetch_row(Index) {}  // long rows are fetched while they are read
     // The rows J with labels y, feature-major: blocked so that reads and writes both stay in cache.
     Columns columns(const std::vector<Index>& J, const Vector& y, const Poll& poll) const {

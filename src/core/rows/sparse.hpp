@@ -23,6 +23,15 @@ struct SparseArray : FeatureSource {
         for (auto p = first; p < last; p += kLine / Index{sizeof(double)}) prefetch(values + p);
         for (auto p = first; p < last; p += kLine / Index{sizeof(std::int32_t)}) prefetch(indices + p);
     }
+    std::uint64_t fingerprint(Index i) const {
+        const SparseRow own = row(i);
+        return mixed(own.values, own.size, mixed(own.indices, own.size));
+    }
+    bool same(Index i, Index j) const {
+        const SparseRow one = row(i), other = row(j);
+        return one.size == other.size && std::equal(one.values, one.values + one.size, other.values) &&
+               std::equal(one.indices, one.indices + one.size, other.indices);
+    }
     double score(Index i, const double* w) const {
         double even = 0, odd = 0;  // two sums: one would wait for itself
         auto p = indptr[i];
@@ -178,6 +187,8 @@ class SparseRows : public Features {
         return sum;
     }
     void fetch_row(Index i) const { X_.fetch(places_[i]); }
+    std::uint64_t fingerprint(Index i) const { return X_.fingerprint(places_[i]); }
+    bool same(Index i, Index j) const { return X_.same(places_[i], places_[j]); }
 
     template <class F>
     void with_rows(const std::vector<Index>& J, const Poll&, F&& f) const {

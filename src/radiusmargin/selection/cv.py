@@ -117,9 +117,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     tol : float, default=1e-6
         Relative gap of the final fit.
     cv_tol : float or None, default=None
-        Relative gap of the fits that are only scored. None is 1e-7, where scores and choice are those of exact fits, and 1e-3
-        with a kernel, where the choice nearly always is, and for a sparse matrix of 1,000 columns or more. With a kernel
-        1e-4 or more is relative to the loss of a separator that is zero, and is estimated.
+        Relative gap of the fits that are only scored. None is 1e-7, where scores and choice are those of exact fits; 1e-4 for a
+        sparse matrix of 1,000 columns or more, where the choice is; and 1e-3 with a kernel, where it nearly always is. With
+        a kernel 1e-4 or more is relative to the loss of a separator that is zero, and is estimated.
     verbose : int, default=0
         1 shows progress on standard error.
     cache_size : float, default=500
