@@ -12,6 +12,7 @@ from .far_pairs import extreme_pairs, far_pairs, squared_differences
 from .margin import MarginResult, prepare
 from .program import ConicSolution, ConicSolverError
 from .rsvm_duals import Dual, Model, MuPlus, Plus, Primal
+from .sifting import Sifting, sifted
 
 MOST_ROUNDS = 200  # of constraint generation
 PAIRS_PER_ROUND = 20  # a round costs as much with 20 more pairs, and there are half as many
@@ -163,14 +164,15 @@ def rsvm_plus(
 def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray]:
     """Solve with the pairs found so far and add those that the solution violates, until the gap is closed."""
     pairs, ways = _first_pairs(model), iter(model.ways())
+    sifting = sifted(model.data, model.first_norm(squared_differences(model.Z, pairs)))
     way, primal, dual, failures, n_iter, n_rounds = next(ways), None, None, [], 0, 0
     while way is not None and n_rounds < MOST_ROUNDS:
         n_rounds += 1
         try:
-            solution, point, certificate = _round(model, pairs, way, tol, max_iter)
+            solution, point, certificate = _round(model, pairs, sifting, way, tol, max_iter)
         except ConicSolverError as failure:
             failures.append(str(failure))
-            way = next(ways, None)
+            way, sifting = _other(model, way, ways, sifting)
             continue
         n_iter += solution.n_iter
         point, violated = _complete(model, point)
@@ -179,11 +181,20 @@ def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray
         if relative_gap(primal.objective, dual.objective) <= tol:
             break
         if relative_gap(point.lower, certificate.objective) > tol or not len(violated):
-            way = next(ways, None)  # the solver was not exact enough: pose the problem in other units
+            slack = model.slack(point)
+            if sifting.is_wrong(slack):
+                sifting = sifting.widened(slack, model.Z.shape[1])
+            else:
+                way, sifting = _other(model, way, ways, sifting)
         pairs = np.concatenate([pairs, violated])
     if primal is None:
         raise ConicSolverError(f"no scaling of the problem was solved: {'; '.join(failures)}")
     return _report(model, primal, dual, pairs, tol) | {"n_iter": n_iter, "n_rounds": n_rounds}, primal.scaling
+
+
+def _other(model: Model, way, ways, sifting: Sifting):
+    """What to try where the solver was not exact enough: the same with all rows, then the problem posed in other units."""
+    return way if sifting.is_partial else next(ways, None), Sifting.none(len(model.y))
 
 
 def _first_pairs(model: Model) -> np.ndarray:
@@ -195,16 +206,16 @@ def _first_pairs(model: Model) -> np.ndarray:
 
 
 def _round(
-    model: Model, pairs: np.ndarray, way: tuple[float, ...], tol: float, max_iter: int
+    model: Model, pairs: np.ndarray, sifting: Sifting, way: tuple[float, ...], tol: float, max_iter: int
 ) -> tuple[ConicSolution, Primal, Dual]:
-    """Solve on these pairs; the better point of the primal, but for the other pairs, and that of the dual."""
+    """Solve on these pairs and rows; the better point of the primal, but for the other pairs, and that of the dual."""
     unit, cap, *others = way
     d2, c = squared_differences(model.Z, pairs), np.minimum(model.c / unit, cap)
-    solution, w, scaling = model.solve(d2, c, max_iter, unit, *others)
-    dual = model.dual(solution, d2, unit, c)
+    solution, w, scaling = model.solve(d2, c, sifting, max_iter, unit, *others)
+    dual = model.dual(solution, d2, unit, c, sifting)
     point = min(model.points(w, scaling, dual, d2), key=lambda point: point.lower)
     exact = relative_gap(point.lower, dual.objective) <= tol
-    return solution, point, dual if exact else model.improved(dual, d2)
+    return solution, point, dual if exact or sifting.is_partial else model.improved(dual, d2)
 
 
 def _complete(model: Model, point: Primal) -> tuple[Primal, np.ndarray]:
