@@ -209,12 +209,12 @@ def guesses(slack):
 def test_rows_far_from_the_margin_may_be_left_out(solve, fit_intercept, guess, C, lam, monkeypatch):
     """The answer is that of all rows, whatever the guess which of them count."""
     big, labels = blobs(n=500, d=4)
-    assert 50 < sifted(prepare(big, labels, C, None, fit_intercept), np.ones(4)).free.sum() < 150
+    assert 50 < sifted(prepare(big, labels, C, None, fit_intercept), np.ones(4), lambda w: None).free.sum() < 150
     result = solve(big, labels, C, lam, fit_intercept=fit_intercept)
     check_certificate(result)
     check_point(result, big, labels, C, lam)
 
-    def guessed(data, norm):
+    def guessed(data, *_):
         return guesses(1 - data.y * (data.X @ result.coef + result.intercept))[guess]
 
     monkeypatch.setattr("radiusmargin.solvers.conic.rsvm.sifted", guessed)

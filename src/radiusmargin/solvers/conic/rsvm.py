@@ -164,7 +164,8 @@ def rsvm_plus(
 def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray]:
     """Solve with the pairs found so far and add those that the solution violates, until the gap is closed."""
     pairs, ways = _first_pairs(model), iter(model.ways())
-    sifting = sifted(model.data, model.first_norm(squared_differences(model.Z, pairs)))
+    d2 = squared_differences(model.Z, pairs)
+    sifting = sifted(model.data, model.first_norm(d2), lambda w: model.next_norm(w, d2))
     way, primal, dual, failures, n_iter, n_rounds = next(ways), None, None, [], 0, 0
     while way is not None and n_rounds < MOST_ROUNDS:
         n_rounds += 1

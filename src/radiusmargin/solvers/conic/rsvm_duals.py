@@ -70,6 +70,10 @@ class Model:
         objective = self.norm(w, scaling) / 2 + self.lam * radius + self.data.loss(separator)
         return Primal(np.inf, objective, separator, scaling, radius)
 
+    def next_norm(self, w: np.ndarray, d2: np.ndarray) -> np.ndarray | None:
+        """A better norm for the rows to begin with, from the separator that one gave; None where the first is good enough."""
+        return None
+
     def slack(self, point: Primal) -> np.ndarray:
         """How far each row is short of the margin."""
         return 1.0 - self.y * point.separator.outputs(self.data.X)
@@ -87,6 +91,14 @@ class MuPlus(Model):
     def first_norm(self, d2: np.ndarray) -> np.ndarray:
         """That of equal weights: of ``sum_k norm_k w_k^2``."""
         return self.a * len(self.a)
+
+    def next_norm(self, w: np.ndarray, d2: np.ndarray) -> np.ndarray | None:
+        """``1 / p`` for the best p with this w, pairs with equal multipliers, and the tau of no pairs at all."""
+        if not w.any():
+            return None
+        size = np.abs(w) + 1e-4 * np.abs(w).max()  # none is given up
+        p = size / np.sqrt(self.lam * d2.mean(axis=0) + self.a * (np.sqrt(self.a) @ size) ** 2)
+        return (self.a @ p) / p
 
     def solve(
         self, d2: np.ndarray, c: np.ndarray, sifting: Sifting, max_iter: int, unit: float, guard: float, whole: float

@@ -6,6 +6,7 @@ in a hundredth of the time; every certificate is of all rows, and shows where th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,8 @@ from ...problems import Batch, Dense, Options, Quadratics
 from ..hinge import solve
 from .margin import MarginData
 
-# Rows that are looked at: several for each feature, as many of which end up at the margin, and a part of all, for the
-# guess is made with another norm.
-ROWS_PER_FEATURE, PART_OF_ROWS = 5, 8
-GUESS = Options(1e-4, 200)
+PART_OF_ROWS = 8  # one in so many is looked at, and one for each feature: more are hardly at the margin
+GUESSES, GUESS = 12, Options(1e-4, 200)  # hinge problems at most, and how well they are solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +61,29 @@ class Sifting:
         return Sifting(free, self.full & ~free)
 
 
-def sifted(data: MarginData, norm: np.ndarray) -> Sifting:
-    """The rows near the margin of the SVM with ``1/2 sum_k norm_k w_k^2``; all of them where that saves little."""
+def sifted(data: MarginData, norm: np.ndarray, next_norm: Callable[[np.ndarray], np.ndarray | None]) -> Sifting:
+    """The rows near the margin of an SVM with ``1/2 sum_k norm_k w_k^2``; all of them where that saves little.
+
+    `next_norm` gives a better norm for the w that was found, or None.
+    """
     n, d = data.Z.shape
     if 2 * _n_near(n, d) >= n or abs(data.y.sum()) == n:
         return Sifting.none(n)
     rows = Dense(data.Z + data.offset)
-    batch = Batch(rows, data.y[None], data.c, np.ones(1), Quadratics(norm[None]), intercept=data.fit_intercept)
-    svm = solve(batch, GUESS).of(0)[0]
-    if not svm.converged:
-        return Sifting.none(n)
+    for _ in range(GUESSES):
+        batch = Batch(rows, data.y[None], data.c, np.ones(1), Quadratics(norm[None]), intercept=data.fit_intercept)
+        svm = solve(batch, GUESS).of(0)[0]
+        if not svm.converged:
+            return Sifting.none(n)
+        if (norm := next_norm(svm.coef)) is None:
+            break
     slack = 1.0 - data.y * (rows.X @ svm.coef + svm.intercept)
     free = _near(slack, d)
     return Sifting(free, ~free & (slack > 0.0))
 
 
 def _n_near(n, d):
-    return max(ROWS_PER_FEATURE * (d + 1), n // PART_OF_ROWS)
+    return max(d + 1, n // PART_OF_ROWS)
 
 
 def _near(slack, d):
