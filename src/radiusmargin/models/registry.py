@@ -25,8 +25,8 @@ BUDGET = 24  # configurations per grid
 
 LINEAR_C = Powers(centre=0, spacing=3, reach=12, most=24)
 KERNEL_C = Powers(centre=2, spacing=2, reach=10, most=12)
-# Cone programs have few values of C, for time: far apart, for image wants 2^8 where small sets want 1.
-CONE_C = Powers(centre=3, spacing=4, reach=10, most=12)
+# Cone programs have few values of C, for time: farther apart, for image and splice want 2^4 and more where small sets want 1.
+CONE_C = Powers(centre=3, spacing=3, reach=10, most=12)
 # Whitened features are many and small: there C works at 2^-8 to 2^-2.
 WHITE_C = Powers(centre=-5, spacing=2, reach=7, most=12)
 HALF_WHITE_C = Powers(centre=-1, spacing=2, reach=9, most=12)
