@@ -52,12 +52,12 @@ class Sifting:
     def _wrong(self, slack):
         return ~self.free & (self.full != (slack > 0.0))
 
-    def widened(self, slack: np.ndarray, d: int) -> Sifting:
-        """With these rows too, and those that are near the margin now.
+    def widened(self, slack: np.ndarray, d: int, also: np.ndarray | bool = False) -> Sifting:
+        """With these rows too, those that are near the margin now, and others that are asked for.
 
         Other rows stay where they are, so that the multipliers found before remain among those to choose from.
         """
-        free = self.free | self._wrong(slack) | _near(slack, d)
+        free = self.free | self._wrong(slack) | _near(slack, d) | also
         return Sifting(free, self.full & ~free)
 
 
@@ -67,7 +67,7 @@ def sifted(data: MarginData, norm: np.ndarray, next_norm: Callable[[np.ndarray],
     `next_norm` gives a better norm for the w that was found, or None.
     """
     n, d = data.Z.shape
-    if 2 * _n_near(n, d) >= n or abs(data.y.sum()) == n:
+    if not saves(n, d) or abs(data.y.sum()) == n:
         return Sifting.none(n)
     rows = Dense(data.Z + data.offset)
     for _ in range(GUESSES):
@@ -77,9 +77,18 @@ def sifted(data: MarginData, norm: np.ndarray, next_norm: Callable[[np.ndarray],
             return Sifting.none(n)
         if (norm := next_norm(svm.coef)) is None:
             break
-    slack = 1.0 - data.y * (rows.X @ svm.coef + svm.intercept)
-    free = _near(slack, d)
+    return sifted_by(1.0 - data.y * (rows.X @ svm.coef + svm.intercept), d)
+
+
+def sifted_by(slack: np.ndarray, d: int, also: np.ndarray | bool = False) -> Sifting:
+    """The rows near a margin, ``slack = 1 - y f``, and others that are asked for."""
+    free = _near(slack, d) | also
     return Sifting(free, ~free & (slack > 0.0))
+
+
+def saves(n: int, d: int) -> bool:
+    """Whether there are so many rows that leaving some out saves time."""
+    return 2 * _n_near(n, d) < n
 
 
 def _n_near(n, d):
