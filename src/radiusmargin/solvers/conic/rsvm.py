@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -163,17 +164,19 @@ def rsvm_plus(
 
 def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray]:
     """Solve with the pairs found so far and add those that the solution violates, until the gap is closed."""
-    pairs, ways = _first_pairs(model), iter(model.ways())
+    pairs = _first_pairs(model)
     d2 = squared_differences(model.Z, pairs)
     sifting = sifted(model.data, model.first_norm(d2), lambda w: model.next_norm(w, d2))
-    way, primal, dual, failures, n_iter, n_rounds = next(ways), None, None, [], 0, 0
+    tries = iter([(way, everything) for everything in sorted({False, sifting.is_partial}) for way in model.ways()])
+    way, _ = next(tries)
+    primal, dual, failures, n_iter, n_rounds = None, None, [], 0, 0
     while way is not None and n_rounds < MOST_ROUNDS:
         n_rounds += 1
         try:
             solution, point, certificate = _round(model, pairs, sifting, way, tol, max_iter)
         except ConicSolverError as failure:
             failures.append(str(failure))
-            way, sifting = _other(model, way, ways, sifting)
+            way, sifting = _next(tries, sifting)
             continue
         n_iter += solution.n_iter
         point, violated = _complete(model, point)
@@ -186,16 +189,17 @@ def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray
             if sifting.is_wrong(slack):
                 sifting = sifting.widened(slack, model.Z.shape[1])
             else:
-                way, sifting = _other(model, way, ways, sifting)
+                way, sifting = _next(tries, sifting)
         pairs = np.concatenate([pairs, violated])
     if primal is None:
         raise ConicSolverError(f"no scaling of the problem was solved: {'; '.join(failures)}")
     return _report(model, primal, dual, pairs, tol) | {"n_iter": n_iter, "n_rounds": n_rounds}, primal.scaling
 
 
-def _other(model: Model, way, ways, sifting: Sifting):
-    """What to try where the solver was not exact enough: the same with all rows, then the problem posed in other units."""
-    return way if sifting.is_partial else next(ways, None), Sifting.none(len(model.y))
+def _next(tries: Iterator[tuple], sifting: Sifting) -> tuple[tuple[float, ...] | None, Sifting]:
+    """What to try where the solver is not exact enough: the problem in other units, then the same with all rows."""
+    way, everything = next(tries, (None, False))
+    return way, Sifting.none(len(sifting.free)) if everything else sifting
 
 
 def _first_pairs(model: Model) -> np.ndarray:
