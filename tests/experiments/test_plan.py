@@ -217,6 +217,15 @@ def test_the_grid_of_a_cell_is_laid_out_for_the_budget():
     assert all(cell.grid["C"] == [2.0**-3, 1.0, 2.0**3] for cell in plan)
 
 
+def test_a_specification_may_have_a_range_of_C_of_its_own_and_another_for_conic_models():
+    spec = Spec("toy", models=("svm", "rmm"), budget=16, C=(-9, 3, 8), conic={"C": (-5, 3, 12)})
+    svm, rmm = (cell.grid["C"] for cell in make_plan(spec, {"toy": toy_task()})[:2])
+    assert np.log2([svm[0], svm[-1]]).tolist() == [-17, -2]
+    assert np.log2(rmm).tolist() == [-10, -7, -4, -1]
+    with pytest.raises(SpecError, match="C must be centre, spacing and reach"):
+        Spec("toy", C=(1.0,))
+
+
 def test_other_settings_for_conic_models_must_be_fields():
     with pytest.raises(DataError, match="conic: unknown field bugdet"):
         Spec("toy", conic={"bugdet": 3})

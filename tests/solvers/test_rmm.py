@@ -14,7 +14,9 @@ from margin_problems import (
     svm,
 )
 
-from radiusmargin.solvers.conic.rmm import rmm
+from radiusmargin.solvers.conic.margin import prepare
+from radiusmargin.solvers.conic.rmm import _Rows, _sifting, rmm
+from radiusmargin.solvers.conic.sifting import Sifting
 
 X, y = blobs()
 
@@ -152,3 +154,39 @@ def test_an_iteration_limit_is_reported():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         rmm(X, y, **parameters)
+
+
+def guesses(slack):
+    """Sets of rows to begin with: the wrong sides of the margin, and hardly any."""
+    near = np.abs(slack) <= np.median(np.abs(slack))
+    few = np.abs(slack) < 0.05
+    return {"wrong sides": Sifting(near, ~near & (slack < 0)), "few": Sifting(few, ~few & (slack > 0.5))}
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("guess", ["as it is", "wrong sides", "few"])
+@pytest.mark.parametrize(("C", "B"), [(0.02, 1.1), (1.0, 2.0), (50.0, 1.2)])
+def test_rows_away_from_margin_and_bounds_may_be_left_out(C, B, fit_intercept, guess, monkeypatch):
+    """The answer is that of all rows, whatever the guess which of them count."""
+    X, y = blobs(n=500, d=4)
+    module = "radiusmargin.solvers.conic.rmm"
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{module}.saves", lambda *_: False)
+        expected = rmm(X, y, C, B, fit_intercept=fit_intercept)
+    if guess != "as it is":
+        slack = 1 - y * f(expected, X)
+        order = {x.tobytes(): i for i, x in enumerate(X)}  # the solver has the rows in an order of its own
+        monkeypatch.setattr(
+            f"{module}._sifting", lambda data, *_: guesses(slack[[order[x.tobytes()] for x in data.X]])[guess]
+        )
+    result = rmm(X, y, C, B, fit_intercept=fit_intercept)
+    check_certificate(result)
+    np.testing.assert_allclose(result.objective, expected.objective, rtol=1e-7)
+    np.testing.assert_allclose(result.coef, expected.coef, atol=1e-4 * np.abs(expected.coef).max())
+    assert np.abs(f(result, X)).max() <= B * (1 + 1e-9)
+
+
+def test_few_rows_are_looked_at():
+    X, y = blobs(n=500, d=4)
+    data = prepare(X, y, 1.0, None, True)
+    assert 50 < _sifting(data, _Rows.of(data), 1.5).free.sum() < 250

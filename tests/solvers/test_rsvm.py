@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 from margin_problems import blobs, check_certificate, check_weights, hard_problems, margins, minimum, svm
 
+from radiusmargin.solvers.conic.margin import prepare
 from radiusmargin.solvers.conic.program import ConicProgram, ConicSolverError
 from radiusmargin.solvers.conic.rsvm import rsvm_mu_plus, rsvm_plus
+from radiusmargin.solvers.conic.sifting import Sifting, sifted
 
 X, y = blobs()
 BOTH = pytest.mark.parametrize("solve", [rsvm_mu_plus, rsvm_plus])
@@ -188,6 +190,38 @@ def test_hard_scalings(solve, name):
             result = solve(X, y, C, lam)
             check_certificate(result)
             check_point(result, X, y, C, lam)
+
+
+def guesses(slack):
+    """Sets of rows to begin with: all, the wrong sides of the margin, and too few to balance the classes."""
+    near = np.abs(slack) <= np.median(np.abs(slack))
+    return {
+        "all": Sifting.none(len(slack)),
+        "wrong sides": Sifting(near, ~near & (slack < 0)),
+        "no balance": Sifting(np.abs(slack) < 0.05, slack > 0.05 * np.sign(np.arange(len(slack)) % 3 - 0.5)),
+    }
+
+
+@BOTH
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("guess", ["all", "wrong sides", "no balance"])
+@pytest.mark.parametrize(("C", "lam"), [(0.02, 3.0), (1.0, 0.1)])
+def test_rows_far_from_the_margin_may_be_left_out(solve, fit_intercept, guess, C, lam, monkeypatch):
+    """The answer is that of all rows, whatever the guess which of them count."""
+    big, labels = blobs(n=500, d=4)
+    assert 50 < sifted(prepare(big, labels, C, None, fit_intercept), np.ones(4), lambda w: None).free.sum() < 150
+    result = solve(big, labels, C, lam, fit_intercept=fit_intercept)
+    check_certificate(result)
+    check_point(result, big, labels, C, lam)
+
+    def guessed(data, *_):
+        return guesses(1 - data.y * (data.X @ result.coef + result.intercept))[guess]
+
+    monkeypatch.setattr("radiusmargin.solvers.conic.rsvm.sifted", guessed)
+    other = solve(big, labels, C, lam, fit_intercept=fit_intercept)
+    check_certificate(other)
+    np.testing.assert_allclose(result.objective, other.objective, rtol=1e-8)
+    np.testing.assert_allclose(result.coef, other.coef, atol=1e-4 * np.abs(other.coef).max())
 
 
 @BOTH

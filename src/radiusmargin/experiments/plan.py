@@ -22,9 +22,6 @@ __all__ = ["Cell", "data_fingerprint", "make_plan"]
 #: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
 HARNESS_VERSION = 4
 
-#: Thousands of pairs want smaller C than the registry's, and whitened features still smaller ones: 2^-17 to 2^-2.
-PAIR_C = Powers(centre=-9, spacing=3, reach=8)
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -149,7 +146,7 @@ def _fixed_axis(spec):
 def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
     spec = replace(spec, **spec.conic) if is_conic(model) else spec
     # Along an axis that is fixed, a model that would tune it tries more of the rest: all try as much.
-    grid = grid_of(model, spec.kernel, spec.budget, C=PAIR_C if spec.protocol == "pairs" else None, fixed=fixed)
+    grid = grid_of(model, spec.kernel, spec.budget, C=Powers(*spec.C) if spec.C else None, fixed=fixed)
     narrow = spec.pair_components or (spec.max_components if is_conic(model) else None)
     if spec.protocol == "pairs" and narrow:
         fixed = {**fixed, "pair_components": narrow}

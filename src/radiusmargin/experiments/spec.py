@@ -64,6 +64,8 @@ class Spec:
         "examples", the easiest and the hardest pairs.
     metric : {"accuracy", "balanced_accuracy", "roc_auc", "log_loss"}
         What is reported; the latter two are chosen for by accuracy.
+    C : tuple of float
+        Centre, spacing and reach of the exponents of 2 that are tried as C; empty for the models' own range.
     conic : dict
         Fields of this specification that are other for models solved by a conic program.
     notes : tuple of str
@@ -91,6 +93,7 @@ class Spec:
     quantity: str = "accuracy"
     metric: str = "accuracy"
     notes: tuple[str, ...] = ()
+    C: tuple[float, ...] = ()
     conic: dict = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
@@ -118,6 +121,8 @@ class Spec:
         other = sorted(set(self.conic) - {item.name for item in fields(self)})
         if other:
             raise SpecError(f"conic: unknown field {', '.join(other)}")
+        if len(self.C) not in (0, 3):
+            raise SpecError(f"C must be centre, spacing and reach of its exponents of 2, got {self.C!r}")
         if not self.models:
             raise SpecError("models must name at least one model")
 

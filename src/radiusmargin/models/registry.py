@@ -25,6 +25,10 @@ BUDGET = 24  # configurations per grid
 
 LINEAR_C = Powers(centre=0, spacing=3, reach=12, most=24)
 KERNEL_C = Powers(centre=2, spacing=2, reach=10, most=12)
+# Cone programs have few values of C, for time: farther apart, for image and splice want 2^4 and more where small sets want 1.
+CONE_C = Powers(centre=3, spacing=3, reach=10, most=12)
+# Weights that sum to one make each feature small: C makes up for it.
+SIMPLEX_C = Powers(centre=8, spacing=3, reach=10, most=12)
 # Whitened features are many and small: there C works at 2^-8 to 2^-2.
 WHITE_C = Powers(centre=-5, spacing=2, reach=7, most=12)
 HALF_WHITE_C = Powers(centre=-1, spacing=2, reach=9, most=12)
@@ -115,11 +119,11 @@ MODELS = (
     ModelEntry(key="svm", name="SVM", estimator=FSVM, fixed={"whitening": 0.0}, **_grids(),
                reference=CORTES, in_paper=True),
     # The largest bound hardly binds: the SVM must be within every competitor's reach.
-    ModelEntry(key="rmm", name="RMM", estimator=RMM, **_grids({"B": [1.2, 2.5, 10.0, 100.0]}, {"B": [1.5, 10.0]}),
+    ModelEntry(key="rmm", name="RMM", estimator=RMM, **_grids({"B": [1.2, 2.5, 10.0, 100.0]}, {"B": [1.5, 10.0]}, kernel_C=CONE_C),
                instances=({}, {"B": float("inf")}), reference=SHIVASWAMY, in_paper=True),
-    ModelEntry(key="rsvm-plus", name="R-SVM+", estimator=RSVMPlus, **_grids(**LAMBDAS),
+    ModelEntry(key="rsvm-plus", name="R-SVM+", estimator=RSVMPlus, **_grids(**LAMBDAS, kernel_C=CONE_C),
                instances=({}, {"lam": 0.0}), reference=DO, in_paper=True),
-    ModelEntry(key="rsvm-mu-plus", name="R-SVM_mu+", estimator=RSVMMuPlus, **_grids(**LAMBDAS),
+    ModelEntry(key="rsvm-mu-plus", name="R-SVM_mu+", estimator=RSVMMuPlus, **_grids(**LAMBDAS, kernel_C=SIMPLEX_C),
                reference=DO, in_paper=True),
     ModelEntry(key="fsvm", name="F-SVM", estimator=FSVM, **_grids(**FEW),
                instances=({}, {"rho": 1e-3}, {"solver": "alternating", "whitening": 0.5}),
@@ -137,7 +141,7 @@ MODELS = (
     ModelEntry(key="sigma-svm", name="Sigma-SVM", estimator=SigmaSVM,
                **_grids({"D": [0.1, 0.5, 0.9, 1.0]}, {"D": [0.5, 0.9]}),
                instances=({}, {"D": 1.0}), reference=SHIVASWAMY),
-    ModelEntry(key="mr-svm", name="MR-SVM", estimator=MRSVM, **_grids(), reference=DO_MR),
+    ModelEntry(key="mr-svm", name="MR-SVM", estimator=MRSVM, **_grids(kernel_C=SIMPLEX_C), reference=DO_MR),
     ModelEntry(key="msvm", name="MSVM", estimator=MSVM, **_grids(**FEW), reference=ZHU),
     # A Gaussian kernel it has in any case. At the largest lam hardly anything is learned, and it is the SVM.
     ModelEntry(key="svml", name="SVML", estimator=SVML, **_grids({"lam": [0.001, 0.01, 0.1, 1.0]}, {"lam": [0.01, 1.0]}),

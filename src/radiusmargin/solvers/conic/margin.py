@@ -148,18 +148,27 @@ def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first, member
 
 
-def gradient_program(data: MarginData, root: np.ndarray, **sizes: int) -> ConicProgram:
+def gradient_program(
+    data: MarginData,
+    root: np.ndarray,
+    free: slice | np.ndarray = slice(None),
+    held: float | np.ndarray = 0.0,
+    **sizes: int,
+) -> ConicProgram:
     """A dual's frame: ``alpha >= 0``, balanced, and ``g = root * sum_i alpha_i y_i (Z_i + offset)``.
+
+    Only the multipliers of the rows that are `free` are variables; those of the others are `held`.
 
     The multiplier of "w" is ``-w / root``. Rows far from the origin, which matter without an intercept, would
     make the matrix ill-conditioned: what they share enters by one more variable, ``y'alpha``.
     """
-    y, length = data.y, max(1.0, np.abs(data.offset).max())
+    y, Z, length = data.y[free], data.Z[free], max(1.0, np.abs(data.offset).max())
+    theta = held * data.y
     common = {} if data.fit_intercept else {"common": 1}
     program = ConicProgram(alpha=len(y), g=len(root), **common, **sizes)
     shift = {name: (root * data.offset / length)[:, None] for name in common}
-    program.zero("w", {"g": -1.0, "alpha": (data.Z * root * y[:, None]).T} | shift)
-    program.zero("b", {"alpha": length * y[None, :]} | dict.fromkeys(common, -1.0))
+    program.zero("w", {"g": -1.0, "alpha": (Z * root * y[:, None]).T} | shift, root * (data.Z.T @ theta))
+    program.zero("b", {"alpha": length * y[None, :]} | dict.fromkeys(common, -1.0), length * theta.sum())
     program.nonnegative("alpha", {"alpha": 1.0})
     return program
 

@@ -8,10 +8,15 @@ from functools import partial
 import numpy as np
 
 from ..._checks import check_number
-from ...problems import Batch, Dense, HingeResult, Options, balanced, relative_gap
+from ...problems import Batch, Dense, HingeResult, Options, Quadratics, balanced, relative_gap
 from ..hinge import solve
 from .margin import MarginData, MarginResult, Separator, best_intercept, prepare, scalings
 from .program import ConicProgram, best_of
+from .sifting import GUESS, Sifting, saves, sifted_by
+
+MOST_SIFTINGS = 10  # then all rows are taken
+# The guess which rows count: the cost of passing a bound, in that of the loss, and how near to a bound a row is looked at.
+PENALTY, NEAR_A_BOUND = 10.0, 0.1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,8 +87,11 @@ def rmm(
     if svm is not None and np.abs(data.X @ svm.coef + svm.intercept).max() <= B:
         return _without_bounds(data, svm)
     rows = _Rows.of(data)
+    ways, everything = scalings(data.c, rows.size**-2), Sifting.none(len(data.y))
     attempt = partial(_attempt, data, rows, B, tol, max_iter)
-    return best_of(partial(attempt, *way) for way in scalings(data.c, rows.size**-2))
+    sifting = _sifting(data, rows, B) if svm is not None and saves(*rows.G.shape) else everything
+    first = [partial(_sifted, attempt, data, B, ways[0], sifting)] if sifting.is_partial else []
+    return best_of([*first, *(partial(_on_all, attempt, way, everything) for way in ways)])
 
 
 def _svm(data: MarginData, tol: float, max_iter: int) -> HingeResult | None:
@@ -114,6 +122,41 @@ def _without_bounds(data: MarginData, svm: HingeResult) -> RMMResult:
     )
 
 
+def _sifting(data: MarginData, rows: _Rows, B: float) -> Sifting:
+    """The rows near the margin or a bound, by a hinge problem in which passing a bound costs much, but not everything.
+
+    ``max(0, y f - B)`` is the hinge loss of another row, with the other label, if a feature of its own shifts its output: one
+    whose coefficient the regulariser holds at 1.
+    """
+    (n, d), y = rows.G.shape, data.y
+    X = np.zeros((2 * n, d + 1))
+    X[:n, :d] = X[n:, :d] = rows.G
+    X[n:, d] = -y * (1.0 + B)
+    stiff = PENALTY * data.c.sum()
+    norm, pull = np.append(np.full(d, rows.size**-2.0), stiff), np.append(np.zeros(d), stiff)
+    pinned = Quadratics(norm[None], pull[None], np.array([stiff / 2]))
+    weights = np.concatenate([data.c, PENALTY * data.c])
+    batch = Batch(Dense(X), np.concatenate([y, -y])[None], weights, np.ones(1), pinned, intercept=data.fit_intercept)
+    found = solve(batch, GUESS).of(0)[0]
+    outputs = rows.G @ found.coef[:d] + found.intercept
+    return sifted_by(1.0 - y * outputs, d, also=np.abs(outputs) > B * (1.0 - NEAR_A_BOUND))
+
+
+def _sifted(attempt, data: MarginData, B: float, way: tuple[float, ...], sifting: Sifting) -> RMMResult:
+    """Solve for these rows, and for those that turn out to be on the wrong side of the margin or of a bound, until none is."""
+    for _ in range(MOST_SIFTINGS):
+        result, outputs = attempt(way, sifting)
+        slack, beyond = 1.0 - data.y * outputs, np.abs(outputs) > B * (1.0 + 1e-6)
+        if result.converged or not (sifting.is_wrong(slack) or (beyond & ~sifting.free).any()):
+            break
+        sifting = sifting.widened(slack, data.Z.shape[1], also=beyond)
+    return result
+
+
+def _on_all(attempt, way: tuple[float, ...], everything: Sifting) -> RMMResult:
+    return attempt(way, everything)[0]
+
+
 @dataclass(frozen=True, eq=False)
 class _Rows:
     """The rows in units of their size, and in as many coordinates as they span (R6)."""
@@ -142,13 +185,15 @@ def _attempt(
     B: float,
     tol: float,
     max_iter: int,
-    unit: float,
-    cap: float,
-    guard: float,
-) -> RMMResult:
-    """Solve with multipliers measured in `unit`, and certify what comes back."""
+    way: tuple[float, float, float],
+    sifting: Sifting,
+) -> tuple[RMMResult, np.ndarray]:
+    """Solve with multipliers measured in a `unit`, and certify what comes back; also the outputs before they were bounded."""
+    unit, cap, guard = way
     c, y, strength = np.minimum(data.c / unit, cap), data.y, unit * rows.size**2
-    theta, w, n_iter = _solve_dual(rows.G, data, c, B, strength, guard, max_iter)
+    solution = _program(rows.G, data, c, B, strength, guard, sifting).solve(max_iter=max_iter)
+    theta, w = y * sifting.whole(y[sifting.free] * solution.values["theta"], c), -solution.multipliers["w"]
+    b = -solution.multipliers["b"][0] if data.fit_intercept else 0.0
     if not np.isfinite(B):
         theta = y * np.clip(y * theta, 0.0, c)
     theta = balanced(theta, data.fit_intercept)
@@ -158,35 +203,38 @@ def _attempt(
     points = (_primal(data, rows, B, w) for w in (w, strength * v))
     objective, separator = min(points, key=lambda point: point[0])
     lam = unit * np.where(y > 0, [over, under], [under, over])
-    return RMMResult(
+    result = RMMResult(
         **vars(separator),
         objective=objective,
         dual_objective=min(float(dual), objective),
-        n_iter=n_iter,
+        n_iter=solution.n_iter,
         converged=relative_gap(objective, dual) <= tol,
         alpha=data.spread(alpha * unit),
         bound_multipliers=np.array([data.spread(multipliers) for multipliers in lam]),
         bound_active=data.where(lam.max(axis=0) > 1e-6 * unit * np.abs(theta).max()),
     )
+    return result, rows.G @ w + b
 
 
-def _solve_dual(
-    G: np.ndarray, data: MarginData, c: np.ndarray, B: float, strength: float, guard: float, max_iter: int
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Clarabel's ``theta`` and ``w``, both to be made feasible by the caller."""
-    (n, d), y = G.shape, data.y
+def _program(
+    G: np.ndarray, data: MarginData, c: np.ndarray, B: float, strength: float, guard: float, sifting: Sifting
+) -> ConicProgram:
+    """The dual in the multipliers of the rows that are free; the caller makes its solution feasible."""
+    held, free = sifting.held(c) * data.y, sifting.free
+    shift, total = G.T @ held, held.sum()
+    G, y, c = G[free], data.y[free], c[free]
+    n, d = G.shape
     bounds = {"over": -y, "under": y} if np.isfinite(B) else {}
     program = ConicProgram(v=d, theta=n, alpha=n, **dict.fromkeys(bounds, n))
     program.cost(linear={"alpha": -1.0 - guard} | dict.fromkeys(bounds, B * (1.0 - guard)), quadratic={"v": strength})
-    program.zero("w", {"v": -1.0, "theta": G.T})
+    program.zero("w", {"v": -1.0, "theta": G.T}, shift)
     program.zero("theta", {"theta": -1.0, "alpha": y} | bounds)
     if data.fit_intercept:
-        program.zero("b", {"theta": np.ones((1, n))})
+        program.zero("b", {"theta": np.ones((1, n))}, total)
     for name in ("alpha", *bounds):
         program.nonnegative(name, {name: 1.0})
     program.nonnegative("box", {"alpha": -1.0}, c)
-    solution = program.solve(max_iter=max_iter)
-    return solution.values["theta"], -solution.multipliers["w"], solution.n_iter
+    return program
 
 
 def _multipliers(t: np.ndarray, c: np.ndarray, B: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

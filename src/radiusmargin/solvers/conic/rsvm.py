@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from .far_pairs import extreme_pairs, far_pairs, squared_differences
 from .margin import MarginResult, prepare
 from .program import ConicSolution, ConicSolverError
 from .rsvm_duals import Dual, Model, MuPlus, Plus, Primal
+from .sifting import Sifting, sifted
 
 MOST_ROUNDS = 200  # of constraint generation
 PAIRS_PER_ROUND = 20  # a round costs as much with 20 more pairs, and there are half as many
@@ -162,15 +164,19 @@ def rsvm_plus(
 
 def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray]:
     """Solve with the pairs found so far and add those that the solution violates, until the gap is closed."""
-    pairs, ways = _first_pairs(model), iter(model.ways())
-    way, primal, dual, failures, n_iter, n_rounds = next(ways), None, None, [], 0, 0
+    pairs = _first_pairs(model)
+    d2 = squared_differences(model.Z, pairs)
+    sifting = sifted(model.data, model.first_norm(d2), lambda w: model.next_norm(w, d2))
+    tries = iter([(way, everything) for everything in sorted({False, sifting.is_partial}) for way in model.ways()])
+    way, _ = next(tries)
+    primal, dual, failures, n_iter, n_rounds = None, None, [], 0, 0
     while way is not None and n_rounds < MOST_ROUNDS:
         n_rounds += 1
         try:
-            solution, point, certificate = _round(model, pairs, way, tol, max_iter)
+            solution, point, certificate = _round(model, pairs, sifting, way, tol, max_iter)
         except ConicSolverError as failure:
             failures.append(str(failure))
-            way = next(ways, None)
+            way, sifting = _next(tries, sifting)
             continue
         n_iter += solution.n_iter
         point, violated = _complete(model, point)
@@ -179,11 +185,21 @@ def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray
         if relative_gap(primal.objective, dual.objective) <= tol:
             break
         if relative_gap(point.lower, certificate.objective) > tol or not len(violated):
-            way = next(ways, None)  # the solver was not exact enough: pose the problem in other units
+            slack = model.slack(point)
+            if sifting.is_wrong(slack):
+                sifting = sifting.widened(slack, model.Z.shape[1])
+            else:
+                way, sifting = _next(tries, sifting)
         pairs = np.concatenate([pairs, violated])
     if primal is None:
         raise ConicSolverError(f"no scaling of the problem was solved: {'; '.join(failures)}")
     return _report(model, primal, dual, pairs, tol) | {"n_iter": n_iter, "n_rounds": n_rounds}, primal.scaling
+
+
+def _next(tries: Iterator[tuple], sifting: Sifting) -> tuple[tuple[float, ...] | None, Sifting]:
+    """What to try where the solver is not exact enough: the problem in other units, then the same with all rows."""
+    way, everything = next(tries, (None, False))
+    return way, Sifting.none(len(sifting.free)) if everything else sifting
 
 
 def _first_pairs(model: Model) -> np.ndarray:
@@ -195,16 +211,16 @@ def _first_pairs(model: Model) -> np.ndarray:
 
 
 def _round(
-    model: Model, pairs: np.ndarray, way: tuple[float, ...], tol: float, max_iter: int
+    model: Model, pairs: np.ndarray, sifting: Sifting, way: tuple[float, ...], tol: float, max_iter: int
 ) -> tuple[ConicSolution, Primal, Dual]:
-    """Solve on these pairs; the better point of the primal, but for the other pairs, and that of the dual."""
+    """Solve on these pairs and rows; the better point of the primal, but for the other pairs, and that of the dual."""
     unit, cap, *others = way
     d2, c = squared_differences(model.Z, pairs), np.minimum(model.c / unit, cap)
-    solution, w, scaling = model.solve(d2, c, max_iter, unit, *others)
-    dual = model.dual(solution, d2, unit, c)
+    solution, w, scaling = model.solve(d2, c, sifting, max_iter, unit, *others)
+    dual = model.dual(solution, d2, unit, c, sifting)
     point = min(model.points(w, scaling, dual, d2), key=lambda point: point.lower)
     exact = relative_gap(point.lower, dual.objective) <= tol
-    return solution, point, dual if exact else model.improved(dual, d2)
+    return solution, point, dual if exact or sifting.is_partial else model.improved(dual, d2)
 
 
 def _complete(model: Model, point: Primal) -> tuple[Primal, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 from ...problems import balanced
 from .margin import MarginData, Separator, best_intercept, gradient_program, scalings, weighted_norm
 from .program import ConicProgram, ConicSolution
+from .sifting import Sifting
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,17 +42,17 @@ class Model:
         self.data, self.Z, self.y, self.c, self.lam = data, data.Z, data.y, data.c, lam
         self.a = data.scale**-2
 
-    def program(self, c: np.ndarray, root: np.ndarray, m: int, **sizes: int) -> ConicProgram:
+    def program(self, c: np.ndarray, sifting: Sifting, root: np.ndarray, m: int, **sizes: int) -> ConicProgram:
         """``g = root Z'(alpha y)``, alpha in its box, and ``eta / lam`` on the simplex."""
-        program = gradient_program(self.data, root, eta=m, **sizes)
-        program.nonnegative("box", {"alpha": -1.0}, c)
+        program = gradient_program(self.data, root, sifting.free, sifting.held(c), eta=m, **sizes)
+        program.nonnegative("box", {"alpha": -1.0}, c[sifting.free])
         program.nonnegative("eta", {"eta": 1.0})
         program.zero("r", {"eta": np.ones((1, m))}, -1.0)
         return program
 
-    def dual(self, solution: ConicSolution, d2: np.ndarray, unit: float, c: np.ndarray) -> Dual:
+    def dual(self, solution: ConicSolution, d2: np.ndarray, unit: float, c: np.ndarray, sifting: Sifting) -> Dual:
         """The solver's point, moved into the feasible set."""
-        alpha = np.clip(solution.values["alpha"], 0.0, c)
+        alpha = np.clip(sifting.whole(solution.values["alpha"], c), 0.0, c)
         alpha = unit * self.y * balanced(self.y * alpha, self.data.fit_intercept)
         eta = np.maximum(solution.values["eta"], 0.0)
         g, eta = self.data.gradient(alpha * self.y), eta * (self.lam / eta.sum())
@@ -69,6 +70,14 @@ class Model:
         objective = self.norm(w, scaling) / 2 + self.lam * radius + self.data.loss(separator)
         return Primal(np.inf, objective, separator, scaling, radius)
 
+    def next_norm(self, w: np.ndarray, d2: np.ndarray) -> np.ndarray | None:
+        """A better norm for the rows to begin with, from the separator that one gave; None where the first is good enough."""
+        return None
+
+    def slack(self, point: Primal) -> np.ndarray:
+        """How far each row is short of the margin."""
+        return 1.0 - self.y * point.separator.outputs(self.data.X)
+
 
 class MuPlus(Model):
     """R-SVM_mu+: the scaling is ``p_k = mu_k / a_k``, so that ``sum_k a_k p_k = 1``."""
@@ -79,8 +88,20 @@ class MuPlus(Model):
         radius = self.lam / self.a.mean()
         return [(*way, max(way[0], radius)) for way in common] + [(*way, way[0]) for way in common]
 
+    def first_norm(self, d2: np.ndarray) -> np.ndarray:
+        """That of equal weights: of ``sum_k norm_k w_k^2``."""
+        return self.a * len(self.a)
+
+    def next_norm(self, w: np.ndarray, d2: np.ndarray) -> np.ndarray | None:
+        """``1 / p`` for the best p with this w, pairs with equal multipliers, and the tau of no pairs at all."""
+        if not w.any():
+            return None
+        size = np.abs(w) + 1e-4 * np.abs(w).max()  # none is given up
+        p = size / np.sqrt(self.lam * d2.mean(axis=0) + self.a * (np.sqrt(self.a) @ size) ** 2)
+        return (self.a @ p) / p
+
     def solve(
-        self, d2: np.ndarray, c: np.ndarray, max_iter: int, unit: float, guard: float, whole: float
+        self, d2: np.ndarray, c: np.ndarray, sifting: Sifting, max_iter: int, unit: float, guard: float, whole: float
     ) -> tuple[ConicSolution, np.ndarray, np.ndarray]:
         """``min -unit/whole sum(alpha) + tau/2``, ``unit^2/whole g_k^2 <= a_k tau + lam/whole q_k(eta)``.
 
@@ -89,7 +110,7 @@ class MuPlus(Model):
         """
         d, size = self.Z.shape[1], self.a + self.lam / whole
         root = unit / np.sqrt(whole * size)
-        program = self.program(c, root, len(d2), tau=1)
+        program = self.program(c, sifting, root, len(d2), tau=1)
         program.cost(linear={"alpha": -(1.0 + guard) * unit / whole, "tau": 0.5})
         p = {"tau": (self.a / size)[:, None], "eta": d2.T * (self.lam / whole / size)[:, None]}
         program.rotated("p", (p, 0.0), ({}, np.ones(d)), ({"g": 1.0}, 0.0))
@@ -134,13 +155,17 @@ class Plus(Model):
     def ways(self) -> list[tuple[float, float, float]]:
         return scalings(self.c, self.a.min() + self.lam)
 
+    def first_norm(self, d2: np.ndarray) -> np.ndarray:
+        """That of pairs with equal multipliers."""
+        return self.a + self.lam * d2.mean(axis=0)
+
     def solve(
-        self, d2: np.ndarray, c: np.ndarray, max_iter: int, unit: float, guard: float
+        self, d2: np.ndarray, c: np.ndarray, sifting: Sifting, max_iter: int, unit: float, guard: float
     ) -> tuple[ConicSolution, np.ndarray, None]:
         """``min -sum(alpha) + sum(t)/2``, ``t_k (a_k + lam q_k(eta)) >= unit g_k^2``, each k in its size."""
         size, d = self.a + self.lam, self.Z.shape[1]
         root = np.sqrt(unit / size)
-        program = self.program(c, root, len(d2), t=d)
+        program = self.program(c, sifting, root, len(d2), t=d)
         program.cost(linear={"alpha": -1.0 - guard, "t": 0.5})
         metric = ({"eta": d2.T * (self.lam / size)[:, None]}, self.a / size)
         program.rotated("metric", ({"t": 1.0}, 0.0), metric, ({"g": 1.0}, 0.0))
