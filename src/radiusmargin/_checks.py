@@ -130,15 +130,16 @@ def check_data(X):
     return np.ascontiguousarray(X) if 8 not in X.strides or any(stride % 8 for stride in X.strides) else X
 
 
-def is_plain_matrix(X) -> bool:
-    """Whether X is a matrix of finite doubles as it is.
+def is_plain_matrix(X, *, sparse_too: bool = False) -> bool:
+    """Whether X is a matrix of finite doubles as it is, dense or in rows that are stored sparsely.
 
     It needs none of scikit-learn's checks, which take a quarter of the time of a small fit.
     """
-    if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not X.size or not X.flags.aligned:
+    values = X.data if sparse_too and sparse.issparse(X) and X.format == "csr" else X
+    if type(values) is not np.ndarray or values.dtype != np.float64 or X.ndim != 2 or 0 in X.shape:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(X.sum()))
+        return bool(values.flags.aligned and np.isfinite(values.sum()))
 
 
 def _check_matrix_shape(name, shape):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from radiusmargin import FSVM, FSVMCV
 from radiusmargin.datasets import make_twonorm
@@ -55,11 +56,12 @@ def test_also_with_a_kernel_and_in_the_search(model):
     np.testing.assert_allclose(model.fit(packed(X), y).decision_function(packed(X)), expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
-def test_a_single_bad_entry_among_doubles_is_named(entry):
+def test_a_single_bad_entry_among_doubles_is_named(entry, form):
     bad = X.copy()
     bad[7, 1] = entry
-    model = FSVM().fit(X, y)
+    bad, model = form(bad), FSVM().fit(X, y)
     for call in (lambda: FSVM().fit(bad, y), lambda: model.predict(bad)):
         with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
             call()
@@ -71,7 +73,7 @@ def test_entries_whose_sum_overflows_are_finite_all_the_same():
     np.testing.assert_array_equal(FSVM().fit(X, y).predict(huge[:0:-1]), FSVM().fit(X, y).predict(huge)[:0:-1])
 
 
-@pytest.mark.parametrize("rows", [X[:, :2], X[0], X[:0]])
+@pytest.mark.parametrize("rows", [X[:, :2], X[0], X[:0], sparse.csr_array(X[:, :2]), sparse.csr_array(X[:0])])
 def test_rows_of_another_shape_are_refused_also_as_doubles(rows):
     with pytest.raises(ValueError, match=r"features|1D array|0 sample"):
         FSVM().fit(X, y).predict(rows)

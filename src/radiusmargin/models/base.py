@@ -139,14 +139,14 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     def _validated_both(self, X, y):
         """Rows and labels of a fit. Integers are labels as they are."""
         whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
-        if whole and is_plain_matrix(X) and len(X) == len(y) > 1:
+        if whole and is_plain_matrix(X, sparse_too=self._accepts_sparse) and X.shape[0] == len(y) > 1:
             return validate_data(self, X, y, skip_check_array=True)
         accept = "csr" if self._accepts_sparse else False
         return validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
 
     def _validated(self, X):
         check_is_fitted(self)
-        if is_plain_matrix(X):
+        if is_plain_matrix(X, sparse_too=self._accepts_sparse):
             return validate_data(self, X, reset=False, skip_check_array=True)
         accept = "csr" if self._accepts_sparse else False
         return validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
