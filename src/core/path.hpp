@@ -99,13 +99,13 @@ class Path {
         Solution sifted;
         sifted.n_iter = start.n_iter;
         if constexpr (CanPick<Rows>)
-            if (options.method == Method::automatic && strategy::sift(problem.n(), problem.D())) {
+            if (options.method == Method::automatic && strategy::sift(abilities<Rows>, problem.n(), problem.D(), options.tol)) {
                 certify_zero(problem, sifted);
                 if (Sifting<Rows>(problem, options).run(start, sifted) || sifted.n_iter >= options.max_iter) return sifted;
             }
         Options rest = options;
         rest.max_iter = options.max_iter - sifted.n_iter;
-        Solution best = solve_direct(problem, rest, start);
+        Solution best = solve_direct(problem, rest, sifted.gap() < 1 ? sifted : start);
         best.n_iter += sifted.n_iter;
         return best;
     }
@@ -142,7 +142,7 @@ void run_path(const PathProblem<Source>& given, const Options& options, Solution
     if (!start.theta.empty() && chosen.intercept)
         start.theta.back() += dot(static_cast<Index>(chosen.mean.size()), chosen.mean.data(), start.theta.data());
     const Index D = given.source.d + chosen.intercept;
-    const bool sift = options.method == Method::automatic && strategy::sift(static_cast<Index>(chosen.J.size()), D);
+    const bool sift = options.method == Method::automatic && strategy::sift_by_sample(static_cast<Index>(chosen.J.size()), D);
     given.source.with_form(chosen, sift, options.poll, [&](const auto& rows) {
         Path<Source, std::decay_t<decltype(rows)>>(given, rows, options).run(std::move(start), sink);
     });

@@ -76,8 +76,7 @@ void run_augmented_lagrangian(Method& method, const Options& options, int max_it
             ++iteration, ++best.n_iter;
         }
         if (method.s_ >= kLargestPenalty) break;
-        method.reference_ = method.a_;
-        method.s_ *= kGrowth;
+        method.update_multipliers(kGrowth);
     }
     method.offer(best);
 }
@@ -221,10 +220,37 @@ class Newton {
         return true;
     }
 
+    void update_multipliers(double growth) {
+        expected_.assign(J_.begin(), J_.begin() + band(n_, a_.data(), J_.data()));
+        reference_ = a_, s_ *= growth;
+    }
+
+    // Rows of the band that multipliers which have moved on throw out of it mostly come back. The step is that to the minimum of
+    // the piece on which they are there; without them it would go far beyond the kinks at which they return, one after the other.
+    bool expected_direction() {
+        if constexpr (CanAddRows<Rows>) {
+            Index out = 0;
+            for (Index i : expected_) {
+                const double beyond = reference_[i] + s_ * z_[i] - a_[i];
+                if (beyond != 0.0) J_[out] = i, weights_[out++] = problem_.c[i] * beyond;
+            }
+            Vector gradient(D_, 0.0);
+            problem_.A.add_rows(J_.data(), out, weights_.data(), gradient.data());
+            for (Index k = 0; k < D_; ++k) gradient[k] = gradient_[k] - gradient[k];
+            return solve(expected_.data(), Index(expected_.size()), gradient) && dot(D_, gradient_.data(), step_.data()) < 0;
+        }
+        return false;
+    }
+
     bool newton_direction() {
-        const Index m = band(n_, a_.data(), J_.data());
-        for (Index j = 0; j < m; ++j) weights_[j] = s_ * problem_.c[J_[j]];
-        return system_.solve({J_.data(), m, weights_.data(), s_}, gradient_, step_);
+        const bool expected = !expected_.empty() && expected_direction();
+        expected_.clear();
+        return expected || solve(J_.data(), band(n_, a_.data(), J_.data()), gradient_);
+    }
+
+    bool solve(const Index* J, Index m, const Vector& gradient) {
+        for (Index j = 0; j < m; ++j) weights_[j] = s_ * problem_.c[J[j]];
+        return system_.solve({J, m, weights_.data(), s_}, gradient, step_);
     }
 
     double line_search() {
@@ -246,7 +272,7 @@ class Newton {
     Index n_, d_, D_;
     double s_ = 0;
     Vector theta_, reference_, z_, a_, ca_, dz_, weights_, known_, gradient_, product_, step_, Bw_, Bstep_;
-    std::vector<Index> J_;
+    std::vector<Index> J_, expected_;
 };
 
 }  // namespace rm

@@ -129,7 +129,7 @@ class Pairs {
     // the intercept is, or the gap has not come down for long.
     bool is_exhausted(const Corridor& corridor, double gap) {
         if (gap < 0.5 * best_gap_) best_gap_ = gap, since_better_ = 0;
-        const double rounding = 4e-7 * std::max(std::abs(corridor.middle()), begun_from_);
+        const double rounding = strategy::kRoundingOfPairs * std::max(std::abs(corridor.middle()), begun_from_);
         return corridor.width() <= rounding || since_better_ > strategy::kExhaustedSweeps * set_.size();
     }
 

@@ -73,6 +73,8 @@ class RowNewton {
         update_margins();
     }
 
+    void update_multipliers(double growth) { reference_ = a_, s_ *= growth; }
+
     Split evaluate() {
         const MarginSums sums =
             multiplier_step(n_, reference_.data(), z_.data(), s_, problem_.c, a_.data(), ca_.data());

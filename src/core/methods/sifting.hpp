@@ -1,8 +1,10 @@
-// Sifting: with many more rows than features nearly all multipliers are at a bound, and a sample tells which.
+// Sifting: with many more rows than features nearly all multipliers are at a bound, and a guide tells which: the solution of a
+// sample, or of all rows to a rough tolerance.
 //
-// Rows far from the margin of a sample's solution are fixed (alpha = c or 0) and enter as a linear term; the rest is a
-// small problem of its own. One pass over all rows then gives the gap of the full problem, and the rows it proves wrong.
+// Rows far from the guide's margin are fixed (alpha = c or 0) and enter as a linear term; the rest is a small problem of its
+// own. One pass over all rows then gives the gap of the full problem, and the rows it proves wrong.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 
@@ -18,22 +20,24 @@ class Sifting {
     Sifting(const Problem<Full>& full, const Options& options)
         : full_(full), options_(options), n_(full.n()), role_(n_, kFree) {}
 
-    // False where sifting is of no use; the caller then solves directly.
+    // False where sifting is of no use; the caller then solves directly, from the best that was found.
     bool run(const Solution& start, Solution& best) {
-        Vector theta = start.theta;
-        if (!solve_sample(theta, best)) return false;
+        const bool sample = strategy::sift_by_sample(n_, full_.D());
+        Solution guide = sample ? solve_sample(start, best) : solve_roughly(start, best);
+        if (guide.theta.empty() || best.gap() <= options_.tol) return !guide.theta.empty();
+        Vector theta = std::move(guide.theta);
         for (int round = 0; round < strategy::kSiftingRounds; ++round) {
             if (options_.poll) options_.poll();
             full_.margins(theta, z_);
             if (round == 0) {
-                if (!fix_far_rows()) return false;
+                if (!fix_far_rows(sample, guide.alpha)) return false;
             } else if (finished(theta, best))
                 return true;
             else
                 free_violators();
             if (strategy::too_many_free(static_cast<Index>(free_.size()), n_) || best.n_iter >= options_.max_iter) return false;
             const int spent = best.n_iter;
-            reduced_ = solve_free_rows(theta, round == 0, spent);
+            reduced_ = solve_free_rows(theta, spent);
             best.n_iter = spent + reduced_.n_iter;
             theta = reduced_.theta;
         }
@@ -43,7 +47,16 @@ class Sifting {
   private:
     enum Role : char { kFree, kUpper, kLower };
 
-    bool solve_sample(Vector& theta, Solution& best) {
+    // Guides: no theta where there is none.
+    Solution solve_roughly(const Solution& start, Solution& best) const {
+        Options rough = options_;
+        rough.tol = strategy::kRough;
+        const int spent = best.n_iter;
+        best = solve_direct(full_, rough, start);
+        best.n_iter += spent;
+        return best.gap() <= rough.tol ? best : Solution{};
+    }
+    Solution solve_sample(const Solution& all, Solution& best) const {
         const Index m = strategy::sample_size(n_, full_.D());
         std::vector<Index> J(m);
         std::uint64_t state = 0x9E3779B97F4A7C15u;  // a jittered grid: sorted or periodic rows do no harm
@@ -55,33 +68,49 @@ class Sifting {
         Vector c = pick(full_.c, J), y = pick(full_.y, J);
         const double scale = double(n_) / m;
         for (auto& ci : c) ci *= scale;
-        if (full_.intercept() && std::abs(std::accumulate(y.begin(), y.end(), 0.0)) > m - 20.0) return false;
+        if (full_.intercept() && std::abs(std::accumulate(y.begin(), y.end(), 0.0)) > m - 20.0) return {};
         Options rough = options_;
         rough.tol = std::max(options_.tol, strategy::kSampleTol);
         rough.max_iter = std::min(options_.max_iter, strategy::kSampleSteps);
         Solution start, sample;
-        start.theta = theta;
+        start.theta = all.theta;
         full_.A.with_rows(J, options_.poll, [&](const auto& rows) {
             Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), full_.q, full_.constant};
             sample = solve_direct(problem, rough, start);
         });
         best.n_iter += sample.n_iter;
-        if (!(sample.gap() <= rough.tol)) return false;
-        theta = sample.theta;
-        // The sample's margins are off by about this many units of their spread.
-        spread_ = 2.5 * std::sqrt(double(full_.D()) / m);
-        return true;
+        Solution guide;  // its multipliers are those of other rows
+        if (sample.gap() <= rough.tol) guide.theta = sample.theta;
+        return guide;
     }
 
-    bool fix_far_rows() {
+    // How far from the margin a row must be to be fixed. A sample's margins are off by about 2.5 sqrt(D / m) of their spread;
+    // where all rows were solved, how many are left tells, unless so many are at one place that it is no distance at all.
+    double spread() const {
         double square = 0;
         for (double zi : z_) square += (1.0 - zi) * (1.0 - zi);
-        width_ = spread_ * std::sqrt(square / n_) + 1e-3;
+        return std::sqrt(square / n_);
+    }
+    double width_of_sample() const {
+        return 2.5 * std::sqrt(double(full_.D()) / strategy::sample_size(n_, full_.D())) * spread() + 1e-3;
+    }
+    double width_of_nearest() const {
+        Vector far(n_);
+        for (Index i = 0; i < n_; ++i) far[i] = std::abs(z_[i]);
+        const auto last = far.begin() + strategy::rows_left(n_, full_.D());
+        std::nth_element(far.begin(), last, far.end());
+        return std::max(*last, strategy::kNoDistance * spread());
+    }
+
+    bool fix_far_rows(bool sample, const Vector& alpha) {
+        width_ = sample ? width_of_sample() : width_of_nearest();
         while (!free_rows_can_balance())
             if (!std::isfinite(width_ *= 1.5)) return false;
         for (Index i = 0; i < n_; ++i) {
             role_[i] = z_[i] > width_ ? kUpper : z_[i] < -width_ ? kLower : kFree;
-            if (role_[i] == kFree) free_.push_back(i);
+            if (role_[i] != kFree) continue;
+            free_.push_back(i);
+            if (!alpha.empty()) reduced_.alpha.push_back(alpha[i]);
         }
         return true;
     }
@@ -108,7 +137,7 @@ class Sifting {
         }
     }
 
-    Solution solve_free_rows(const Vector& theta, bool first, int spent) {
+    Solution solve_free_rows(const Vector& theta, int spent) {
         Vector q(full_.D()), fixed(n_);
         double constant = full_.constant;
         for (Index i = 0; i < n_; ++i) constant += fixed[i] = role_[i] == kUpper ? full_.c[i] : 0.0;
@@ -120,11 +149,12 @@ class Sifting {
         inner.max_iter = options_.max_iter - spent;
         Solution start;
         start.theta = theta;
-        if (!first) start.alpha = reduced_.alpha;
+        start.alpha = reduced_.alpha;  // none from a sample
+        const double penalty = start.alpha.empty() ? 1.0 / width_ : 0.0;
         Solution out;
         full_.A.with_rows(free_, options_.poll, [&](const auto& rows) {
             Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), q.data(), constant};
-            out = solve_direct(problem, inner, start, first ? 1.0 / width_ : 0.0);
+            out = solve_direct(problem, inner, start, penalty);
         });
         return out;
     }
@@ -151,7 +181,7 @@ class Sifting {
     std::vector<Index> free_;
     Vector z_;
     Solution reduced_;
-    double spread_ = 0, width_ = 0;
+    double width_ = 0;
 };
 
 }  // namespace rm

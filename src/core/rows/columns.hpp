@@ -40,6 +40,15 @@ class Columns : public Features {
             std::copy_n(buffer_.data() + k * width_ + k, D_ - k, H + k * D_ + k);
     }
     void copy_row(Index i, double* out) const { std::copy_n(R_.get() + i * width_, d_, out); }
+    template <class F>
+    void with_rows(const std::vector<Index>& J, const Poll&, F&& f) const {
+        const Index m = static_cast<Index>(J.size());
+        Columns some(m, d_, D_ > d_);
+        for (Index j = 0; j < m; ++j) std::copy_n(R_.get() + J[j] * width_, width_, some.R_.get() + j * width_);
+        for (Index k = 0; k < D_; ++k)
+            for (Index j = 0; j < m; ++j) some.A_[k * some.ld_ + j] = A_[k * ld_ + J[j]];
+        f(some);
+    }
     Columns(Columns&&) = default;
     Columns(const Columns&) = delete;
 
@@ -49,6 +58,7 @@ class Columns : public Features {
     mutable Vector buffer_;
 };
 
-static_assert(IsRows<Columns> && CanGram<Columns> && CanAddRows<Columns> && CanPadGram<Columns> && CanCopy<Columns>);
+static_assert(IsRows<Columns> && CanGram<Columns> && CanAddRows<Columns> && CanPadGram<Columns>);
+static_assert(CanCopy<Columns> && CanPick<Columns>);
 
 }  // namespace rm

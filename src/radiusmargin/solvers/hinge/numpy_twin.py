@@ -198,12 +198,13 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
     """Semismooth Newton on the augmented Lagrangian, in multipliers ``a = alpha / c`` scaled to [0, 1].
 
     For a reference ``a0`` and a penalty ``s`` the hinge becomes its Moreau envelope, with slope
-    ``a = clip(a0 + s z, 0, 1)``; only the rows with ``0 < a < 1`` have curvature. After each inner problem the
-    reference moves to ``a`` and the penalty grows.
+    ``a = clip(a0 + s z, 0, 1)``; only the rows with ``0 < a < 1``, the band, have curvature. After each inner problem the
+    reference moves to ``a`` and the penalty grows. That throws rows out of the band which mostly come back, so the first step
+    goes to the minimum of the piece on which they are there.
     """
     A, c = problem.A, problem.c
     z = problem.margins(theta)
-    target = tol
+    target, expected = tol, None
     while penalty < LARGEST_PENALTY:
         first = True
         while True:
@@ -223,7 +224,13 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
             if best.n_iter >= max_iter:
                 best.offer(problem, theta, ca)
                 return
-            step = _newton_direction(problem, gradient, a, penalty)
+            step = None
+            if expected is not None:
+                beyond = np.where(expected, c * (reference + penalty * z - a), 0.0)
+                step = _newton_direction(problem, gradient - A.transposed_times(beyond), expected, penalty)
+                expected = None
+            if step is None or gradient @ step >= 0:
+                step = _newton_direction(problem, gradient, band(a), penalty)
             if step is None:
                 best.offer(problem, theta, ca)
                 return
@@ -232,7 +239,7 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
             theta, z = theta + t * step, z + t * dz
             best.n_iter += 1
             first = False
-        reference, penalty = a, penalty * GROWTH
+        reference, penalty, expected = a, penalty * GROWTH, band(a)
     best.offer(problem, theta, ca)
 
 
@@ -248,9 +255,12 @@ def slope(reference, z, dz, s, t, c):
     return float(np.sum(c * np.clip(reference + s * (z + t * dz), 0.0, 1.0) * dz))
 
 
-def _newton_direction(problem, gradient, a, penalty):
-    band = (a > 0.0) & (a < 1.0)
-    H = problem.B + problem.A.gram(band, penalty * problem.c[band])
+def band(a):
+    return (a > 0.0) & (a < 1.0)
+
+
+def _newton_direction(problem, gradient, rows, penalty):
+    H = problem.B + problem.A.gram(rows, penalty * problem.c[rows])
     H[np.diag_indices_from(H)] *= 1.0 + 1e-12
     if problem.intercept:  # an empty band leaves the intercept without curvature
         H[-1, -1] += 1e-9 * problem.c.sum()
