@@ -221,7 +221,8 @@ class Newton {
     }
 
     void update_multipliers(double growth) {
-        expected_.assign(J_.begin(), J_.begin() + band(n_, a_.data(), J_.data()));
+        const Index m = band(n_, a_.data(), J_.data());
+        if (strategy::expect_back(m, D_)) expected_.assign(J_.begin(), J_.begin() + m);
         reference_ = a_, s_ *= growth;
     }
 

@@ -32,6 +32,7 @@ WARM_PENALTY = 3.0
 GROWTH = 2.5
 LARGEST_PENALTY = 1e10
 RESIDUAL_SHARE = 3.0  # an inner problem is solved when its residual no longer dominates complementarity
+WIDE_BAND = 3  # rows per coefficient of a band that rows leave for good
 CENTRED_ROWS = 10000  # between more there is no room worth a pass
 NEWTON_BUDGET = 200  # Newton steps past which the interior point is the cheaper bet
 
@@ -199,8 +200,8 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
 
     For a reference ``a0`` and a penalty ``s`` the hinge becomes its Moreau envelope, with slope
     ``a = clip(a0 + s z, 0, 1)``; only the rows with ``0 < a < 1``, the band, have curvature. After each inner problem the
-    reference moves to ``a`` and the penalty grows. That throws rows out of the band which mostly come back, so the first step
-    goes to the minimum of the piece on which they are there.
+    reference moves to ``a`` and the penalty grows. That throws rows out of the band which, where it is narrow, mostly come
+    back, so the first step goes to the minimum of the piece on which they are there.
     """
     A, c = problem.A, problem.c
     z = problem.margins(theta)
@@ -240,6 +241,8 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
             best.n_iter += 1
             first = False
         reference, penalty, expected = a, penalty * GROWTH, band(a)
+        if expected.sum() > WIDE_BAND * A.D:
+            expected = None
     best.offer(problem, theta, ca)
 
 
