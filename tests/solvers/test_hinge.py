@@ -227,14 +227,21 @@ def test_large_and_small_feature_counts_agree_with_sparse(form, d):
     assert_certified(X, y, 0.5, result, 1e-8)
 
 
-@pytest.mark.parametrize("order", ["shuffled", "sorted by class", "column-major", "sparse", "weighted"])
-def test_sifting_agrees_with_the_direct_solve(order):
-    X, y = overlapping(4000, 3, seed=7)
-    weight = np.ones(4000)
+@pytest.mark.parametrize("shape", [(4000, 3), (600, 12), (1200, 60)])  # guided by a sample, and by a rough solution
+@pytest.mark.parametrize(
+    "order", ["shuffled", "sorted by class", "column-major", "sparse", "weighted", "ties", "separable"]
+)
+def test_sifting_agrees_with_the_direct_solve(order, shape):
+    X, y = overlapping(*shape, seed=7)
+    weight = np.ones(len(y))
+    if order == "ties":  # half of the rows have one of two margins
+        X[::2] = 2.0 * (y[::2, None] * (np.arange(X.shape[1]) == 0)) + 0.1
+    if order == "separable":
+        X[:, 0] += 20.0 * y
     if order == "sorted by class":
         X, y = X[np.argsort(y)], np.sort(y)
     if order == "weighted":
-        weight = np.random.default_rng(0).uniform(0, 3, 4000)
+        weight = np.random.default_rng(0).uniform(0, 3, len(y))
     form = {"column-major": np.asfortranarray, "sparse": sparse.csr_array}.get(order, np.asarray)(X)
     Cs = np.array([0.01, 1.0, 100.0])
     batch = one_problem(form, y, Cs, weight=weight)
