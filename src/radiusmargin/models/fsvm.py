@@ -44,9 +44,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
         1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b))    subject to    tr(MT) <= n
 
-    where T is the scatter of the (standardised) features, tempered by `whitening`. No scaling of the features is
-    needed: the decision function does not change when features are shifted or rescaled, nor, with ``whitening=1``,
-    under any invertible linear map.
+    where T is the scatter of the (standardised) features, tempered by `whitening`. Without a kernel no scaling of the
+    features is needed: the decision function does not change when features are shifted or rescaled, nor, with
+    ``whitening=1``, under any invertible linear map. A kernel takes the rows as they are, as in `SVC`: scale them first.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         separators of all pairs would hold more than 64 MB and ten times the numbers that X stores, and with
         ``coupling="shared"``, whose time grows with the cube of the number of problems.
     kernel : str, callable or transformer, default="linear"
-        Any kernel of `KernelMap`. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the
+        Any kernel of `KernelMap`, of the rows as they are. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the
         model is linear in its features.
     gamma, degree, coef0, n_components
         Parameters of the kernel. At whitening 0 (with the total scatter, no `eta` or `rho`) its features are not formed: the

@@ -57,7 +57,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     All folds, classes, exponents and values of C are solved in batched compiled calls. The near-best members are
     averaged (``combine="average"``) or the best one is taken (``combine="best"``). No scaling of the features is
-    needed.
+    needed, unless there is a single kernel, which takes the rows as they are, as in `SVC`: scale them, or name it in a
+    list.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         model. Or pick the best; equals go to less whitening, then to smaller C.
     band : float, default=1.5
     kernel : str, list of str, callable or transformer, default="linear"
-        As in `FSVM`; or a list of kinds that are searched side by side: "linear", and "rbf", "laplacian", "poly", "sigmoid",
+        As in `FSVM`, of the rows as they are; or a list of kinds that are searched side by side: "linear", and "rbf", "laplacian", "poly", "sigmoid",
         "cosine" on features standardised over all training rows, and "rbf-ranks", "laplacian-ranks" on features by
         their ranks. "auto" is linear, rbf, laplacian and laplacian-ranks, but linear alone for sparse rows or more than
         2,000 columns. Kinds whose best member is within `band` standard errors of the best are averaged, with equal
