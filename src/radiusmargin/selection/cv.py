@@ -137,7 +137,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     C_, best_params_, best_score_, best_index_
         Of the best member.
     best_estimator_ : FSVM
-        With ``combine="best"``, ``refit=True`` and one kernel.
+        With ``combine="best"``, ``refit=True`` and a single kernel, in the units of the data.
     members_ : list of dict
         What was averaged, each with its "weight".
     components_ : ndarray of shape (rank, n_features)
@@ -299,7 +299,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     def _refit(self, training, kinds, fitting, scores):
         """Fit what was chosen to all rows; returns what the scores of each member are multiplied by."""
         best = scores.best(self.one_standard_error)
-        if self.combine == "best" and len(kinds) == 1:
+        if self.combine == "best" and len(kinds) == 1 and kinds[0].units is None:
             self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
             return {best: 1.0}
         weights = {best: 1.0} if self.combine == "best" else scores.weights(self.band)
