@@ -273,7 +273,7 @@ def test_warm_start_takes_fewer_steps(params):
     cold = FSVM(C=0.3, **params).fit(X, y, sample_weight=weight)
     assert warm.dual_gap_ <= 1e-6
     assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-6)
-    assert "_alpha" not in FSVM().fit(X, y).__dict__
+    assert "_previous" not in FSVM().fit(X, y).__dict__
 
 
 @pytest.mark.parametrize("params", [{"eta": 1e-3}, {"rho": 0.01}, {"coupling": "shared"}], ids=str)

@@ -30,6 +30,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     """A linear classifier in a space: the data, features of a map, or those of a kernel. How it is fitted is left open."""
 
     _accepts_sparse = False
+    _learnt: tuple[str, ...] = ("_model",)  # private names of what a fit learns; public ones end in an underscore
 
     @chunkwise
     def decision_function(self, X: Data) -> np.ndarray:
@@ -52,6 +53,9 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         check_is_fitted(self)
         return self._model
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
     # -- to be provided by a model ------------------------------------------------------------------------------
 
     @abstractmethod
@@ -66,13 +70,17 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     # -- shared -------------------------------------------------------------------------------------------------
 
+    def _forget(self):
+        """Drop what an earlier fit has learnt: this one may not set all of it, and where it fails there is no model."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in self._learnt]:
+            delattr(self, name)
+
     def _keep(self, space, training, results, separators=None):
         """Set the fitted attributes from one result per problem; objectives are summed.
 
         `separators` are (coef, intercept) where the results hold them in other coordinates.
         """
         coef, intercept = separators or (np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
-        self.__dict__.pop("kernel_map_", None)
         if isinstance(space, Mapped):
             self.kernel_map_ = space.transformer
         self.coef_, self.intercept_ = coef, np.asarray(intercept, dtype=float)
@@ -179,6 +187,7 @@ class MarginClassifier(MarginEstimator):
         -------
         self
         """
+        self._forget()
         self._check_parameters()
         if self._reads_chunks(X):
             self._fit_chunks(X, y, sample_weight)

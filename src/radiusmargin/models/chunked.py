@@ -140,7 +140,6 @@ def keep_features(model, X, d):
     """How many features there are, and their names where a data frame has them."""
     model.n_features_in_ = d
     names = np.asarray(getattr(X, "columns", ()), dtype=object)
-    model.__dict__.pop("feature_names_in_", None)
     if len(names) and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = names
 

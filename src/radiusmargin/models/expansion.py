@@ -58,8 +58,6 @@ def learn_expansion(model, choice, training, listeners, *, keep_scores=False):
     coef = found.coef.matrix[:, support]
     model.dual_coef_ = _svc_layout(coef, training.codes[support], training.reduction)
     coef = coef.toarray() if coef.nnz > SPARSE * np.prod(coef.shape) else coef
-    for name in ("coef_", "kernel_map_", "history_"):
-        model.__dict__.pop(name, None)
     model.intercept_ = found.intercept[:, 0]
     model._model = LinearModel(space.part(support), coef, model.intercept_, training.reduction)
     model.support_, model.support_vectors_ = training.kept[support], model._model.space.support

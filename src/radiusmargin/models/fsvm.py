@@ -150,6 +150,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     """
 
     _accepts_sparse = True
+    _previous = None  # (coef, intercept, alpha / C) of the fit before, for a warm start
 
     def __init__(
         self, C: float = 1.0, *, rho: float | None = None, eta: float = 0.0, whitening: float = 1.0,
@@ -373,28 +374,32 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _describe(self, results, listeners):
         for k, result in enumerate(results):
             listeners.report(k, result)
-        self.__dict__.pop("history_", None)
         if self.verbose or self.solver != "exact":
             self.history_ = [dict(entry, column=k) for k, r in enumerate(results) for entry in r.history]
 
     # -- warm starts ------------------------------------------------------------------------------------------------
 
+    def _forget(self):
+        """All but where a warm start begins."""
+        super()._forget()
+        if not self.warm_start:
+            self.__dict__.pop("_previous", None)
+
     def _remember(self, alpha):
-        self.__dict__.pop("_alpha", None)
         if self.warm_start:
-            self._alpha = alpha.reshape(len(alpha), -1) / self.C
+            self._previous = self.coef_.copy(), self.intercept_.copy(), alpha.reshape(len(alpha), -1) / self.C
 
     def _start(self, labels, d, weight):
         """(coef, intercept, alpha) of the previous fit where it fits this one's shapes and learnt something."""
-        if not self.warm_start or self.solver != "exact":
+        if self._previous is None or not self.warm_start or self.solver != "exact":
             return None
-        coef, alpha = getattr(self, "coef_", np.empty(0)), getattr(self, "_alpha", np.empty(0))
+        coef, intercept, alpha = self._previous
         if coef.shape != (len(labels), d) or alpha.shape != labels.shape or not coef.any(axis=1).all():
             return None
         # Multipliers at their bound stay there when C changes; where weights have shrunk, so do all.
         with np.errstate(divide="ignore", invalid="ignore"):
             excess = max(1.0, np.nanmax(alpha / weight))
-        return coef.copy(), self.intercept_.copy(), alpha * (self.C / excess)
+        return coef, intercept, alpha * (self.C / excess)
 
 
 def _ranges(rows, coef):

@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, check_cv
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number, check_positive
 from .._compat import with_callbacks
@@ -38,10 +37,6 @@ from .scores import Scores
 from .ways import Fitting
 
 Grid = float | Sequence[float] | None  # one value or several
-FITTED = (
-    "_model", "_sigmoids", "_directions", "components_", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
-    "n_passes_", "history_", "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
-)  # fmt: skip
 
 
 def _has_probabilities(search):
@@ -166,6 +161,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     """
 
     _accepts_sparse = True
+    _learnt = ("_model", "_sigmoids", "_directions")
 
     def __init__(
         self, Cs: int | Sequence[float] = 10, *, whitening: Grid = None, scatter: str | Sequence[str] = "total",
@@ -225,8 +221,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         On Ctrl-C during the scoring, `cv_results_` keeps what was finished, and the interrupt goes on. `groups` goes to a
         splitter that wants it.
         """
-        for name in FITTED:
-            self.__dict__.pop(name, None)
+        self._forget()
         self._check_parameters()
         chunks = SearchInChunks.of(self, X, y, sample_weight) if self._reads_chunks(X) else None
         if chunks:
@@ -356,8 +351,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             raise NotFittedError(
                 "This FSVMCV has scores, but no model to predict with: refit=False, or its fit was interrupted."
             )
-        check_is_fitted(self, "_model")
-        return self._model
+        return super()._fitted_model()
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Data) -> np.ndarray:
@@ -377,7 +371,6 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     @chunkwise
     def transform(self, X: Data) -> np.ndarray:
         """The rows in the metric of the best member, or of the averaged separators."""
-        check_is_fitted(self, "_model")
         X = self._validated(X)
         if not hasattr(self, "_directions"):
             return self.best_estimator_._model.space.scores(X, self.best_estimator_.components_)
