@@ -302,6 +302,15 @@ def test_kernels():
     assert {p["n_components"] for p in averaged.cv_results_["params"]} == {5, 10}
 
 
+def test_the_best_estimator_has_the_parameters_of_its_search():
+    X, y = overlapping(90, 3)
+    given = {"cache_size": 7.0, "n_jobs": 1, "degree": 2, "coef0": 0.5, "tol": 1e-5, "max_iter": 900, "random_state": 3}
+    given |= {"class_weight": "balanced", "fit_intercept": False, "multi_class": "ovr", "kernel": "poly"}
+    best = FSVMCV([1.0], combine="best", cv=2, gamma=0.1, n_components=4, **given).fit(X, y).best_estimator_
+    assert {name: best.get_params()[name] for name in given} == given
+    assert (best.C, best.gamma, best.n_components) == (1.0, 0.1, 4)
+
+
 def test_deterministic_and_weighted():
     X, y = load_wine(return_X_y=True)
     a, b = (FSVMCV(Cs=4, random_state=3).fit(X, y) for _ in range(2))

@@ -325,12 +325,13 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     def _refit_best(self, rows, member):
         """The chosen member as an estimator of its own, whose fitted attributes this one shows."""
-        model = FSVM(C=member.C, whitening=member.whitening, eta=member.eta, scatter=member.scatter).set_params(
-            multi_class=self.multi_class, fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), tol=self.tol,
-            class_weight=self.class_weight, kernel=member.kernel, degree=self.degree, coef0=self.coef0, n_jobs=self.n_jobs,
+        of_kernel = {} if member.gamma is None else {"gamma": member.gamma, "n_components": member.n_components}
+        model = FSVM(
+            member.C, eta=member.eta, whitening=member.whitening, scatter=member.scatter, multi_class=self.multi_class,
+            kernel=member.kernel, **of_kernel, degree=self.degree, coef0=self.coef0, fit_intercept=self.fit_intercept,
+            class_weight=self.class_weight, tol=self.tol, max_iter=int(self.max_iter), cache_size=self.cache_size,
+            n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
-        if member.gamma is not None:
-            model.set_params(gamma=member.gamma, n_components=member.n_components, random_state=self.random_state)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # this estimator has one of its own
             model.fit(*rows)

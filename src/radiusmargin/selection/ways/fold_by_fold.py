@@ -96,5 +96,5 @@ def smoothed(member, fitting, tol, reduction, space):
     return FSVM(
         member.C, eta=member.eta, whitening=member.whitening, scatter=member.scatter, tol=tol,
         multi_class="ovo" if reduction.pairs else "ovr", max_iter=int(fitting.max_iter),
-        fit_intercept=fitting.intercept,
-    ).set_params(kernel="linear" if isinstance(space, Raw) else LeadingFeatures())  # fmt: skip
+        fit_intercept=fitting.intercept, kernel="linear" if isinstance(space, Raw) else LeadingFeatures(),
+    )  # fmt: skip
