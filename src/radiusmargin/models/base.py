@@ -85,13 +85,20 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             self.kernel_map_ = space.transformer
         self.coef_, self.intercept_ = coef, np.asarray(intercept, dtype=float)
         self._model = LinearModel(space, self.coef_, self.intercept_, training.reduction)
-        self._certify(results)
+        self._certify(*(sum(getattr(r, name) for r in results) for name in ("objective", "dual_objective", "n_iter")))
 
-    def _certify(self, results):
-        self.objective_ = float(sum(r.objective for r in results))
-        self.dual_objective_ = min(float(sum(r.dual_objective for r in results)), self.objective_)
+    def _keep_expansion(self, fit, training):
+        """The same from an `ExpansionFit`; there are no `coef_` in the features of a kernel."""
+        self._model, self.intercept_ = fit.model, fit.model.intercept
+        self.support_, self.support_vectors_, self.dual_coef_ = training.kept[fit.support], fit.vectors, fit.dual_coef
+        self.n_support_ = np.bincount(training.codes[fit.support], minlength=training.reduction.n_classes)
+        self._certify(*fit.totals)
+
+    def _certify(self, objective, dual_objective, n_iter):
+        """Of all problems together; a bound that is NaN, since there is none, stays NaN."""
+        self.objective_, self.n_iter_ = float(objective), max(1, int(n_iter))
+        self.dual_objective_ = min(float(dual_objective), self.objective_)
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
-        self.n_iter_ = max(1, int(sum(r.n_iter for r in results)))
 
     def _warn_unless_converged(self):
         if self.dual_gap_ > self.tol:

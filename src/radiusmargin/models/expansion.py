@@ -6,6 +6,8 @@ Only kernel values enter, the model is that of `SVC`, and separators are combina
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,32 +42,50 @@ def fit_expansion(
     return space, results
 
 
-def learn_expansion(model, choice, training, listeners, *, keep_scores=False):
-    """Fit a model with one C, and set its attributes, those of `SVC` among them.
+@dataclass(frozen=True, eq=False)
+class ExpansionFit:
+    """What was learnt with one C, as `SVC` has it.
 
-    Returns the results, and which rows support them; the scores of all rows only if they are to be kept.
+    Attributes
+    ----------
+    model : LinearModel
+    support : ndarray of shape (n_support,)
+        Which training rows support the separators, by class.
+    vectors : rows of X, or integer array
+        Those rows; of a precomputed kernel their columns.
+    dual_coef : ndarray
+        Their coefficients, in the layout of `SVC`.
+    found : KernelResults
     """
-    options = Options(float(model.tol), int(model.max_iter), model.n_jobs)
+
+    model: LinearModel
+    support: np.ndarray
+    vectors: Any
+    dual_coef: np.ndarray
+    found: KernelResults
+
+    @property
+    def totals(self) -> tuple[float, float, int]:
+        """Objective, bound and pairs of all problems together; NaN where the kernel is such that there is no bound."""
+        found = self.found
+        bound = float(found.dual_objective.sum()) if found.definite.all() else np.nan
+        return float(found.objective.sum()), bound, int(found.n_iter.sum())
+
+
+def learn_expansion(choice, training, C, options: Options, listeners, *, keep_scores=False) -> ExpansionFit:
+    """Fit with one C; the scores of all rows are there only if they are to be kept."""
     with listeners.problems(training.labels):
-        space, found = fit_expansion(
-            choice, training, [float(model.C)], options, listeners.pairs, keep_scores=keep_scores
-        )
-    results = [found.certificate((k, 0)) for k in range(len(training.labels))]
-    for k, result in enumerate(results):
-        listeners.report(k, result)
+        space, found = fit_expansion(choice, training, [float(C)], options, listeners.pairs, keep_scores=keep_scores)
+    for k in range(len(training.labels)):
+        listeners.report(k, found.certificate((k, 0)))
     support = np.unique(found.coef.matrix.indices)
-    support = support[np.argsort(training.codes[support], kind="stable")]  # by class, as in `SVC`
+    support = support[np.argsort(training.codes[support], kind="stable")]
     coef = found.coef.matrix[:, support]
-    model.dual_coef_ = _svc_layout(coef, training.codes[support], training.reduction)
+    dual_coef = _svc_layout(coef, training.codes[support], training.reduction)
     coef = coef.toarray() if coef.nnz > SPARSE * np.prod(coef.shape) else coef
-    model.intercept_ = found.intercept[:, 0]
-    model._model = LinearModel(space.part(support), coef, model.intercept_, training.reduction)
-    model.support_, model.support_vectors_ = training.kept[support], model._model.space.support
-    model.n_support_ = np.bincount(training.codes[support], minlength=training.reduction.n_classes)
-    model._certify(results)
-    if not found.definite.all():
-        model.dual_objective_ = model.dual_gap_ = np.nan
-    return found, support
+    own = space.part(support)
+    model = LinearModel(own, coef, found.intercept[:, 0], training.reduction)
+    return ExpansionFit(model, support, own.support, dual_coef, found)
 
 
 def _svc_layout(coef, codes, reduction):

@@ -305,10 +305,12 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
 
     def _learn_expansion(self, choice, training, listeners):
-        found, support = learn_expansion(self, choice, training, listeners, keep_scores=True)
-        scores, coef = (found.scores[:, 0] - found.intercept).T, np.asarray(found.coef[:, 0])
+        options = Options(float(self.tol), int(self.max_iter), self.n_jobs)
+        fit = learn_expansion(choice, training, self.C, options, listeners, keep_scores=True)
+        self._keep_expansion(fit, training)
+        scores, coef = (fit.found.scores[:, 0] - fit.found.intercept).T, np.asarray(fit.found.coef[:, 0])
         unit = self._measure(np.ptp(scores, axis=0), np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
-        self.components_ = expansion_root(scores, coef, unit)[:, support]
+        self.components_ = expansion_root(scores, coef, unit)[:, fit.support]
 
     # -- the rest of the family: a metric that is found by iteration, in standardised units ---------------------------
 

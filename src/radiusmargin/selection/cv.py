@@ -23,7 +23,6 @@ from ..models.chunkwise import chunkwise
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
 from ..models.probability import Sigmoids
-from ..problems import relative_gap
 from .average import Averaging
 from .chunked import SearchInChunks
 from .data import SearchData
@@ -314,9 +313,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     def _keep_average(self, found, weights, kinds):
         self._model, self._directions = found.model, found.directions
         self.members_ = [m.params(self.best_params_) | {"weight": weight} for m, weight in weights.items()]
-        self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
-        self.dual_objective_ = min(found.dual_objective, self.objective_)
-        self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
+        self._certify(found.objective, found.dual_objective, found.n_iter)
         if len(kinds) == 1 and kinds[0].features.is_linear:
             (part,) = found.model.parts
             self.coef_, self.intercept_ = part.coef, part.intercept
