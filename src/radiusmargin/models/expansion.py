@@ -13,7 +13,7 @@ import numpy as np
 
 from .._checks import ConvergenceWarning
 from ..features.space import Expansion
-from ..problems import Batch, Options
+from ..problems import Batch, Options, Start
 from ..solvers import solve_kernel
 from ..solvers.kernel import KernelResults
 from .linear import LinearModel
@@ -23,15 +23,15 @@ SPARSE = 0.2  # share of coefficients that are not zero up to which they are kep
 
 
 def fit_expansion(
-    choice, training, Cs, options: Options, callback=None, *, keep_scores=True
+    choice, training, Cs, options: Options, callback=None, *, alpha=None, keep_scores=True
 ) -> tuple[Expansion, KernelResults]:
-    """Solve every problem for every C: the space of all training rows, and combinations of them."""
+    """Solve every problem for every C, perhaps from multipliers: the space of all training rows, and combinations of them."""
     space = Expansion.on(choice, training.X, training.costs, options.threads)
     batch = Batch(
         space.kernel_rows(choice.cache_size), training.labels, training.costs, np.asarray(Cs, dtype=float),
         intercept=training.intercept,
     )  # fmt: skip
-    results = solve_kernel(batch, options, keep_scores=keep_scores, callback=callback)
+    results = solve_kernel(batch, options, Start(alpha=alpha), keep_scores=keep_scores, callback=callback)
     if not results.definite.all():
         warnings.warn(
             "the kernel is not positive semi-definite: what was found is a stationary point, and there is no bound of the "
@@ -72,10 +72,10 @@ class ExpansionFit:
         return float(found.objective.sum()), bound, int(found.n_iter.sum())
 
 
-def learn_expansion(choice, training, C, options: Options, listeners, *, keep_scores=False) -> ExpansionFit:
-    """Fit with one C; the scores of all rows are there only if they are to be kept."""
+def learn_expansion(choice, training, C, options: Options, listeners, **how) -> ExpansionFit:
+    """Fit with one C; `how` is that of `fit_expansion`."""
     with listeners.problems(training.labels):
-        space, found = fit_expansion(choice, training, [float(C)], options, listeners.pairs, keep_scores=keep_scores)
+        space, found = fit_expansion(choice, training, [float(C)], options, listeners.pairs, **how)
     for k in range(len(training.labels)):
         listeners.report(k, found.certificate((k, 0)))
     support = np.unique(found.coef.matrix.indices)

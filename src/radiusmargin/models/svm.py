@@ -69,8 +69,8 @@ class SVM(Competitor):
     def _learn(self, training, listeners):
         choice = FeatureChoice.of(self)
         if choice.has_kernel:
-            self._keep_expansion(learn_expansion(choice, training, self.C, self._options, listeners), training)
-            return
+            fit = learn_expansion(choice, training, self.C, self._options, listeners, keep_scores=False)
+            return self._keep_expansion(fit, training)
         space = choice.explicit(0.0)
         rows = space.fit(training.X, training.costs)
         results = self._solve_hinge(rows, training, listeners)

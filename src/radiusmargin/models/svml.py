@@ -131,7 +131,7 @@ class SVML(MetricTransformerMixin, MarginClassifier):
         mapped = replace(training, X=training.X @ found.root.T)
         choice = FeatureChoice("rbf", gamma=1.0, cache_size=self.cache_size)
         options = Options(float(self.tol), int(self.max_iter), self.n_jobs)
-        fit = learn_expansion(choice, mapped, self.C, options, listeners)
+        fit = learn_expansion(choice, mapped, self.C, options, listeners, keep_scores=False)
         model = replace(fit.model, space=InUnits(fit.model.space, Linear(found.root)))
         self._keep_expansion(replace(fit, model=model, vectors=training.X[fit.support]), training)
         self.components_, self.validation_path_ = found.root, np.array(found.history)
