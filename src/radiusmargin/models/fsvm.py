@@ -243,7 +243,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     def _learn_plain(self, space, rows, training, listeners):
         labels, costs, p = training.labels, training.costs, self.whitening
-        family = Family.on(space, rows, (training.codes, costs), self.scatter, (p,), bool(self.fit_intercept))
+        family = Family.on(space, rows, training, self.scatter, (p,))
         start = self._start(training, rows.shape[1])
         with listeners.problems(labels):
             fit = family.fit(labels, costs, [float(self.C)], self._options, start and family.start(*start))

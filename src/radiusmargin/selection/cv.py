@@ -23,6 +23,7 @@ from ..models.chunkwise import chunkwise
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
 from ..models.probability import Sigmoids
+from ..problems import Options
 from .average import Averaging
 from .chunked import SearchInChunks
 from .data import SearchData
@@ -33,7 +34,6 @@ from .plan import groups_of
 from .progress import Progress
 from .race import Race
 from .scores import Scores
-from .ways import Fitting
 
 Grid = float | Sequence[float] | None  # one value or several
 
@@ -230,13 +230,12 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             chunks.keep_features(self)
         kinds = kinds_of(self, training, linear_alone=chunks is not None)
         data = self._search_data(training, kinds, sample_weight, groups)
-        fitting = Fitting(int(self.max_iter), self.n_jobs, bool(self.fit_intercept))
         kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
         race = Race.of(self, data)
         scores = Scores(len(data.splits), Progress(self), [listener for listener in (kept, race) if listener])
         with scores.progress.whole():
             try:
-                evaluate(self, kinds, data, fitting, scores, race)
+                evaluate(self, kinds, data, scores, race)
             except KeyboardInterrupt:
                 self._report_interrupted(scores, kinds)
                 raise
@@ -247,7 +246,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
                     if chunks:
                         shares = self._refit_chunks(chunks, kinds, scores)
                     else:
-                        shares = self._refit(training, kinds, fitting, scores)
+                        shares = self._refit(training, kinds, scores)
                     if self.probability:
                         self._sigmoids = self._calibrated(data.training, kept, shares)
                 self.refit_time_ = time.perf_counter() - start
@@ -290,7 +289,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
-    def _refit(self, training, kinds, fitting, scores):
+    def _refit(self, training, kinds, scores):
         """Fit what was chosen to all rows; returns what the scores of each member are multiplied by."""
         best = scores.best(self.one_standard_error)
         if self.combine == "best" and len(kinds) == 1 and kinds[0].units is None:
@@ -298,7 +297,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             return {best: 1.0}
         weights = {best: 1.0} if self.combine == "best" else scores.weights(self.band)
         groups = [group for kind in kinds for group in groups_of(self, kind)]
-        return self._keep_average(Averaging(training, fitting, self.tol).of(weights, groups), weights, kinds)
+        options = Options(float(self.tol), int(self.max_iter), self.n_jobs)
+        return self._keep_average(Averaging(training, options).of(weights, groups), weights, kinds)
 
     def _refit_chunks(self, chunks, kinds, scores):
         """The same for rows in chunks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,14 +51,10 @@ class SearchData:
     def part(self, i) -> Training:
         """The training part of split i."""
         train, whole = self.splits[i][0], self.training
-        return Training(
-            self.rows(train, train),
-            whole.codes[train],
-            whole.weight[train],
-            train,
-            whole.reduction,
-            self.factors(train),
-        )
+        return replace(
+            whole, X=self.rows(train, train), codes=whole.codes[train], weight=whole.weight[train], kept=train,
+            factors=self.factors(train),
+        )  # fmt: skip
 
     def held_out(self, i) -> HeldOut:
         test = self.splits[i][1]
