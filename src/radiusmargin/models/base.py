@@ -66,7 +66,11 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     def _check_chunks(self):
         """Raise a ValueError where the model, or its parameters, need all rows in memory."""
 
-    _in_pairs = None  # more than two classes in pairs: as long as their separators do not dwarf the data
+    @property
+    def _in_pairs(self) -> bool | None:
+        """Whether more than two classes are compared in pairs; None: as long as their separators do not dwarf the data."""
+        asked = getattr(self, "multi_class", None)  # not all models have it
+        return None if asked is None else asked == "ovo"
 
     # -- shared -------------------------------------------------------------------------------------------------
 
@@ -119,7 +123,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             X = X.copy()
         if y.dtype.kind not in "iub":  # integers are classes; asking costs as much as a small fit
             check_classification_targets(y)
-        weight = check_weights(sample_weight, len(y))
+        weight = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
         # A row of weight zero is a row left out: also of the classes.
         # (A precomputed kernel keeps them, since its columns are rows too; the solvers leave them out.)
         drop = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
@@ -141,7 +145,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     def _reads_chunks(self, X) -> bool:
         """Whether to read rows in chunks; a memory map that the model cannot take so is read as a whole."""
-        if not in_chunks(X):
+        if type(X) is np.ndarray or not in_chunks(X):
             return False
         try:
             self._check_chunks()

@@ -216,9 +216,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     @property
     def _in_pairs(self):
-        if self.multi_class:
-            return self.multi_class == "ovo"
-        return None if self.coupling == "separate" else False
+        return False if self.multi_class is None and self.coupling == "shared" else super()._in_pairs
 
     @property
     def _is_plain(self):

@@ -380,10 +380,6 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     # -- pieces -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _in_pairs(self):
-        return None if self.multi_class is None else self.multi_class == "ovo"
-
     def _check_parameters(self):
         check_kinds(self.kernel)
         check_choice("combine", self.combine, ("average", "best"))
