@@ -22,7 +22,7 @@ from .chunked import ChunkedTraining, check_linear, keep_history, print_pass
 from .chunkwise import chunkwise
 from .linear import LinearModel
 from .listeners import Listeners
-from .multiclass import Reduction
+from .multiclass import Reduction, check_several
 from .training import Training, class_weights
 
 
@@ -134,11 +134,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         codes = np.searchsorted(self.classes_, y)  # `return_inverse` would sort a second time
         if not weight.all():  # rows of a class that has no weight belong nowhere
             codes = np.minimum(codes, len(self.classes_) - 1)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
-                f"it contains only one class: {self.classes_.tolist()}."
-            )
+        check_several(self, self.classes_)
         reduction = Reduction.chosen(len(self.classes_), self._in_pairs, X)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
         return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))

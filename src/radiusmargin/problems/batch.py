@@ -76,7 +76,7 @@ class Batch:
     ----------
     rows : Dense, Sparse or InnerProducts
         The data matrix, n rows and d coefficients.
-    labels : ndarray of shape (K, n), or ClassLabels
+    labels : ndarray of shape (labellings, n), or ClassLabels
         Labellings by -1 and +1; a row labelled 0 takes no part.
     weights : ndarray of shape (n,)
         Weights s of the losses; a row of weight 0 takes no part.
@@ -85,7 +85,7 @@ class Batch:
     regularizers : Quadratics, default: the identity
     subsets : sequence of integer arrays, default=()
         Row numbers of the training parts, in any order and perhaps repeated; empty: one subset, all rows.
-    cells : ndarray of shape (P, 3), optional
+    cells : ndarray of shape (problems, 3), optional
         Problems as numbers of (subset, labelling, regulariser). Default: all combinations, the last number fastest.
     intercept : bool, default=True
         Whether there is an (unpenalised) intercept.
@@ -114,7 +114,7 @@ class Batch:
     def __post_init__(self):
         n, d = self.rows.shape
         if self.labels.ndim != 2 or self.labels.shape[1] != n:
-            raise ValueError(f"labels must have shape (K, {n}) to match the rows, got {self.labels.shape}.")
+            raise ValueError(f"labels must have shape (labellings, {n}) to match the rows, got {self.labels.shape}.")
         if self.weights.shape != (n,):
             raise ValueError(f"weights must have shape ({n},) to match the rows, got {self.weights.shape}.")
         if self.Cs.ndim != 1 or not len(self.Cs):
@@ -126,7 +126,7 @@ class Batch:
         if self.cells is None:
             object.__setattr__(self, "cells", self._all_cells())
         elif self.cells.ndim != 2 or self.cells.shape[1] != 3 or not len(self.cells):
-            raise ValueError(f"cells must have shape (P, 3), got {self.cells.shape}.")
+            raise ValueError(f"cells must have shape (problems, 3), got {self.cells.shape}.")
         elif np.any(self.cells < 0) or np.any(self.cells >= self._counts):
             raise ValueError(
                 f"cells must hold numbers from 0 to less than {self._counts}, got {self.cells.tolist()[:9]}."
@@ -201,10 +201,10 @@ class Start:
 
     Parameters
     ----------
-    coef : ndarray of shape (P, d), optional
-    intercept : ndarray of shape (P,), optional
+    coef : ndarray of shape (problems, d), optional
+    intercept : ndarray of shape (problems,), optional
         Only with `coef`.
-    alpha : ndarray of shape (P, n), optional
+    alpha : ndarray of shape (problems, n), optional
         Multipliers; those of rows that take no part are not looked at.
     """
 
@@ -213,7 +213,7 @@ class Start:
     alpha: np.ndarray | None = None
 
     def theta(self, intercept: bool) -> np.ndarray | None:
-        """Coefficients and, where there is one, the intercept: shape (P, d) or (P, d + 1)."""
+        """Coefficients and, where there is one, the intercept: shape (problems, d) or (problems, d + 1)."""
         if self.coef is None or not intercept:
             return None if self.coef is None else np.ascontiguousarray(self.coef)
         b = np.zeros(len(self.coef)) if self.intercept is None else self.intercept

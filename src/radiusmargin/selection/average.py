@@ -11,9 +11,9 @@ from ..features.space import Raw
 from ..geometry.powers import with_positive_pivots
 from ..models.expansion import fit_expansion
 from ..models.family import Family
-from ..models.linear import LinearModel, Sum
+from ..models.linear import LinearModel, Sum, split
 from ..models.metric import RANK
-from .data import blocks
+from .data import BLOCK
 from .plan import Member
 from .ways.fold_by_fold import fit_smoothed
 
@@ -98,7 +98,7 @@ class Averaging:
     def _sizes(self, rows, coef, intercept):
         """Root mean squares of the scores of members with separators (M, K, d)."""
         (M, K, d), sizes, costs = coef.shape, np.empty(len(coef)), self.training.costs
-        for block in blocks(M, K * len(costs)):
+        for block in split(M, K * len(costs), BLOCK):
             decision = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
             squares = costs @ decision**2 / costs.sum()
             sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1))

@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import contextmanager
 
-from .._compat import callback_context
+from .._compat import callback_context, told
 
 WIDTH = 30
 
@@ -25,7 +25,7 @@ class Progress:
     @contextmanager
     def whole(self):
         """Around the search and what follows it."""
-        with self._told(self.context):
+        with told(self.context, self.search):
             try:
                 yield
             finally:
@@ -35,20 +35,10 @@ class Progress:
     @contextmanager
     def task(self, name):
         """Around a piece of work."""
-        with self._told(self.context and self.context.subcontext(task_name=name)):
+        with told(self.context and self.context.subcontext(task_name=name), self.search):
             self.draw()
             yield
         self.draw()
-
-    @contextmanager
-    def _told(self, context):
-        """Around what a context is told of, if there is one."""
-        if context is None:
-            yield
-            return
-        context.call_on_fit_task_begin(estimator=self.search)
-        yield
-        context.call_on_fit_task_end(estimator=self.search)
 
     def draw(self):
         """On a terminal whenever something has changed, elsewhere when all is known."""
