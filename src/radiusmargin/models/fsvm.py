@@ -248,7 +248,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         results = fit.problems()
         self._keep(space, training, results, (fit.coef[0, 0], fit.intercept[0, 0]))
         self._describe(results, listeners)
-        self._remember(fit.results.alpha, (self.coef_.copy(), self.intercept_.copy()))
+        self._remember(fit.results.alpha, (self.coef_, self.intercept_))
         self._keep_metric(family.scatter, _ranges(rows, self.coef_))
 
     def _keep_metric(self, scatter, ranges):
@@ -342,7 +342,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         ]
         self._keep(space, training, results, (coef, intercept))
         self._describe(results, listeners)
-        self._remember(np.concatenate([r.alpha for r in results]), (coef.copy(), intercept.copy()))
+        self._remember(np.concatenate([r.alpha for r in results]), (coef, intercept))
         roots = np.concatenate([r.root for r in results]) / np.sqrt(len(results))
         white = None if len(results) == 1 else roots @ norm.root
         root = metric_root(roots if scatter.regular else roots @ scatter.eigenvectors.T, white)
@@ -390,14 +390,15 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         if not self.warm_start:
             self.__dict__.pop("_previous", None)
 
-    def _remember(self, alpha, separators=None):
-        if self.warm_start:
-            self._previous = Previous(self.C, alpha.reshape(len(alpha), -1), separators)
+    def _remember(self, alpha, separators=()):
+        if self.warm_start:  # copies: the fitted attributes are the user's
+            kept = tuple(part.copy() for part in separators)
+            self._previous = Previous(self.C, alpha.reshape(len(alpha), -1), kept)
 
     def _start(self, training, d):
         """(coef, intercept, alpha) of the previous fit where it fits this one's shapes and learnt something."""
         alpha = self._multipliers(training)
-        if alpha is None or self._previous.separators is None:
+        if alpha is None or not self._previous.separators:
             return None
         coef, intercept = self._previous.separators
         return (coef, intercept, alpha) if coef.shape == (len(alpha), d) and coef.any(axis=1).all() else None
@@ -416,11 +417,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
 @dataclass(frozen=True, eq=False)
 class Previous:
-    """What a fit leaves to a warm start: its C, multipliers (K, n), and (coef, intercept) unless there is a kernel."""
+    """What a fit leaves to a warm start: its C, multipliers (K, n), and (coef, intercept), which a kernel machine has not."""
 
     C: float
     alpha: np.ndarray
-    separators: tuple[np.ndarray, np.ndarray] | None
+    separators: tuple[np.ndarray, ...]
 
 
 def _ranges(rows, coef):
