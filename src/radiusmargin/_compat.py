@@ -24,10 +24,7 @@ def callback_context(estimator):
 
 @contextmanager
 def told(context, estimator, **data):
-    """Around a piece of work that a callback context, if there is one, is told of; of one that failed no end is told."""
-    if context is None:
-        yield
-        return
+    """Around a piece of work that a callback context is told of; of one that failed no end is told."""
     context.call_on_fit_task_begin(estimator=estimator, **data)
     yield
     context.call_on_fit_task_end(estimator=estimator, **data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from .._compat import callback_context, told
 
@@ -16,13 +16,16 @@ class Listeners:
 
     def fit(self):
         """Around the whole of it."""
-        return told(self.context, self.model, **self.data)
+        return nullcontext() if self.context is None else told(self.context, self.model, **self.data)
 
-    @contextmanager
     def problems(self, labels):
         """Around the solution of some labellings, which are solved together."""
+        return nullcontext() if self.context is None else self._told_of(labels)
+
+    @contextmanager
+    def _told_of(self, labels):
         with ExitStack() as stack:
-            for y in labels if self.context is not None else ():
+            for y in labels:
                 context = self.context.subcontext(task_name="problem")
                 stack.enter_context(told(context, self.model, X=self.data["X"], y=y))
             yield

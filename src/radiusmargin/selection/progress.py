@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from .._compat import callback_context, told
 
@@ -25,7 +25,7 @@ class Progress:
     @contextmanager
     def whole(self):
         """Around the search and what follows it."""
-        with told(self.context, self.search):
+        with self._told(self.context):
             try:
                 yield
             finally:
@@ -35,10 +35,13 @@ class Progress:
     @contextmanager
     def task(self, name):
         """Around a piece of work."""
-        with told(self.context and self.context.subcontext(task_name=name), self.search):
+        with self._told(self.context and self.context.subcontext(task_name=name)):
             self.draw()
             yield
         self.draw()
+
+    def _told(self, context):
+        return nullcontext() if context is None else told(context, self.search)
 
     def draw(self):
         """On a terminal whenever something has changed, elsewhere when all is known."""
