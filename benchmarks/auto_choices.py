@@ -30,7 +30,6 @@ from radiusmargin.selection.evaluation import evaluate
 from radiusmargin.selection.kinds import kinds_of
 from radiusmargin.selection.progress import Progress
 from radiusmargin.selection.scores import Scores
-from radiusmargin.selection.ways import Fitting
 
 REPEATS, FOLDS = 3, 5
 MULTIPLES = {"rbf": (0.01, 0.03, 0.1, 0.3, 1, 3, 10), "laplacian": (0.03, 0.1, 0.3, 1, 3, 10), "poly": (1.0,)}
@@ -71,7 +70,7 @@ def measure(parts, transform=None):
         (kind,) = kinds_of(search, training)
         if name != "linear":
             kind = replace(kind, gammas=tuple(m / X.shape[1] for m in MULTIPLES[name]))
-        evaluate(search, [kind], data, Fitting(), scores)
+        evaluate(search, [kind], data, scores)
         for member, folds in scores.table.items():
             model = FSVM(member.C, whitening=member.whitening, kernel=name, degree=2, coef0=1.0, tol=1e-5)
             if name != "linear":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 try:  # scikit-learn >= 1.9; this branch alone remains once that is the oldest version supported
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
@@ -20,4 +22,12 @@ def callback_context(estimator):
     return None
 
 
-__all__ = ["CallbackSupportMixin", "callback_context", "with_callbacks"]
+@contextmanager
+def told(context, estimator, **data):
+    """Around a piece of work that a callback context is told of; of one that failed no end is told."""
+    context.call_on_fit_task_begin(estimator=estimator, **data)
+    yield
+    context.call_on_fit_task_end(estimator=estimator, **data)
+
+
+__all__ = ["CallbackSupportMixin", "callback_context", "told", "with_callbacks"]

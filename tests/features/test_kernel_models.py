@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
-from radiusmargin import FSVM, SVM
+from radiusmargin import FSVM, FSVMCV, SVM
 from radiusmargin.datasets import make_ringnorm
 from radiusmargin.features import KernelMap, LeadingFeatures
 
@@ -50,6 +50,20 @@ def test_the_default_is_svc_too_on_a_small_set():
     ours = FSVM(kernel="rbf", whitening=0.0, tol=1e-10).fit(X, y)
     theirs = SVC(tol=1e-9).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), atol=1e-4)
+
+
+def test_a_single_kernel_takes_rows_as_they_are():
+    """As `SVC` does: nothing is standardised, and other units are another model."""
+    X, y, new, _ = task()
+    units = np.array([100.0, 1.0, 1.0, 1.0, 0.01])
+    ours = FSVM(kernel="rbf", whitening=0.0, tol=1e-10).fit(X * units, y)
+    plain = SVM(kernel="rbf", tol=1e-10).fit(X * units, y)
+    np.testing.assert_array_equal(ours.decision_function(new * units), plain.decision_function(new * units))
+    theirs = SVC(tol=1e-9).fit(X * units, y)
+    np.testing.assert_allclose(ours.decision_function(new * units), theirs.decision_function(new * units), atol=1e-4)
+    search = FSVMCV([1.0], kernel="rbf", combine="best", cv=3, tol=1e-10).fit(X * units, y)
+    np.testing.assert_array_equal(search.decision_function(new * units), ours.decision_function(new * units))
+    assert np.abs(ours.decision_function(new * units) - ours.fit(X, y).decision_function(new)).max() > 0.1
 
 
 def test_weights_agree_with_svc():

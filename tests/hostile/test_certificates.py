@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from definitions import objective, tempered
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 
@@ -191,7 +192,7 @@ def test_different_models_may_be_fitted_in_threads():
     X, y = blobs(60, 3, 3)
     with ThreadPoolExecutor(4) as pool:
         models = [FSVM(), FSVM(eta=0.1), RMM(), FSVM(kernel="rbf", whitening=0.0)] * 3
-        found = list(pool.map(lambda model: model.fit(X, y), models))
+        found = list(pool.map(lambda model: clone(model).fit(X, y), models))
     assert len({round(model.objective_, 6) for model in found}) == 4
 
 

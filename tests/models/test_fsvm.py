@@ -273,7 +273,25 @@ def test_warm_start_takes_fewer_steps(params):
     cold = FSVM(C=0.3, **params).fit(X, y, sample_weight=weight)
     assert warm.dual_gap_ <= 1e-6
     assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-6)
-    assert "_alpha" not in FSVM().fit(X, y).__dict__
+    assert "_previous" not in FSVM().fit(X, y).__dict__
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_warm_start_of_a_kernel_machine_takes_fewer_pairs(classes):
+    X, y = correlated(400, 4, classes=classes)
+    params = {"kernel": "rbf", "whitening": 0, "tol": 1e-5}
+    model = FSVM(C=10.0, warm_start=True, **params).fit(X, y)
+    first = model.n_iter_
+    assert model.fit(X, y).n_iter_ < first / 2
+    weight = np.random.default_rng(0).uniform(0.1, 1.0, len(y))
+    for C, rows, sample_weight in ((3.0, X, None), (30.0, X, None), (3.0, X, weight), (3.0, X[::-1], weight)):
+        warm = model.set_params(C=C).fit(rows, y, sample_weight=sample_weight)
+        cold = FSVM(C=C, **params).fit(rows, y, sample_weight=sample_weight)
+        assert warm.dual_gap_ <= 1e-5
+        assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-5)
+        assert C < 30 or warm.n_iter_ == cold.n_iter_
+    assert model.fit(X[:300], y[:300]).dual_gap_ <= 1e-5  # rows that are others
+    assert model.set_params(kernel="linear").fit(X, y).set_params(kernel="rbf").fit(X, y).dual_gap_ <= 1e-5
 
 
 @pytest.mark.parametrize("params", [{"eta": 1e-3}, {"rho": 0.01}, {"coupling": "shared"}], ids=str)

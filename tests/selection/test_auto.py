@@ -90,6 +90,16 @@ def test_units_of_the_features_do_not_matter(moons):
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(moved), atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["rbf", "laplacian-ranks"])
+def test_one_kind_is_refitted_in_its_units(moons, name):
+    """A list of one name is a list: what is best was scored on standardised features, or ranks, and is fitted to them."""
+    X, y = moons
+    best, average = (FSVMCV([1.0], kernel=[name], gamma=[0.5], combine=c).fit(X, y) for c in ("best", "average"))
+    other = FSVMCV([1.0], kernel=[name], gamma=[0.5], combine="best").fit(X * [1e3, 1], y)
+    np.testing.assert_allclose(best.decision_function(X), average.decision_function(X))
+    np.testing.assert_allclose(other.decision_function(X * [1e3, 1]), best.decision_function(X), atol=1e-5)
+
+
 def test_ranks_do_not_see_a_monotone_map(moons):
     X, y = moons
     model = FSVMCV(kernel=["laplacian-ranks", "rbf-ranks"])

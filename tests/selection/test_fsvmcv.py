@@ -17,14 +17,15 @@ from radiusmargin.geometry import tempered_scatter
 from radiusmargin.geometry.tempered import uncorrelated_scatter
 from radiusmargin.models.family import Family
 from radiusmargin.models.multiclass import Reduction
+from radiusmargin.models.training import Training
 from radiusmargin.problems import Options
 from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo
-from radiusmargin.selection.data import HeldOut
+from radiusmargin.selection.data import HeldOut, SearchData
 from radiusmargin.selection.plan import Member
 from radiusmargin.selection.progress import Progress
 from radiusmargin.selection.scores import Scores
 from radiusmargin.selection.ways import linear_folds
-from radiusmargin.selection.ways.moments import FoldMoments
+from radiusmargin.selection.ways.linear_folds import FoldMoments
 from radiusmargin.solvers import hinge_svm, hinge_svm_path
 
 # Scores of two fits agree to the last digit, as the weight check demands, only if the fits do.
@@ -302,6 +303,15 @@ def test_kernels():
     assert {p["n_components"] for p in averaged.cv_results_["params"]} == {5, 10}
 
 
+def test_the_best_estimator_has_the_parameters_of_its_search():
+    X, y = overlapping(90, 3)
+    given = {"cache_size": 7.0, "n_jobs": 1, "degree": 2, "coef0": 0.5, "tol": 1e-5, "max_iter": 900, "random_state": 3}
+    given |= {"class_weight": "balanced", "fit_intercept": False, "multi_class": "ovr", "kernel": "poly"}
+    best = FSVMCV([1.0], combine="best", cv=2, gamma=0.1, n_components=4, **given).fit(X, y).best_estimator_
+    assert {name: best.get_params()[name] for name in given} == given
+    assert (best.C, best.gamma, best.n_components) == (1.0, 0.1, 4)
+
+
 def test_deterministic_and_weighted():
     X, y = load_wine(return_X_y=True)
     a, b = (FSVMCV(Cs=4, random_state=3).fit(X, y) for _ in range(2))
@@ -382,6 +392,14 @@ def test_splits_that_overlap_or_are_masks():
         search = GridSearchCV(FSVM(tol=1e-9), {"C": [0.01, 1.0]}, cv=parts).fit(X, y)
         model = FSVMCV(Cs=[0.01, 1.0], whitening=1.0, cv=cv, cv_tol=1e-9, combine="best").fit(X, y)
         np.testing.assert_allclose(model.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+
+
+def test_the_training_part_of_a_split_is_what_the_whole_is():
+    X, y = overlapping(30, 3)
+    whole = Training(X, y, np.ones(30), np.arange(30), Reduction(3, pairs=False), np.ones(3), intercept=False)
+    part = SearchData(whole, [(np.arange(20), np.arange(20, 30))], np.arange(3), {0: 5.0}).part(0)
+    assert (part.intercept, part.reduction) == (False, whole.reduction)
+    np.testing.assert_array_equal(part.costs, np.where(y[:20] == 0, 5.0, 1.0))
 
 
 def test_groups_and_a_class_missing_from_a_split():

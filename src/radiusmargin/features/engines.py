@@ -1,6 +1,6 @@
 """Ways to the same features: kernel PCA of the kernel matrix, or of a low-rank approximation of it.
 
-Every engine returns an `Expansion`: the rows Z it keeps, a centre c and a projection P with which
+Every engine returns a `FittedMap`: the rows Z it keeps, a centre c and a projection P with which
 
     f(x) = (k(x, Z) - c) P
 
@@ -41,7 +41,7 @@ class Truncation:
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class FittedMap:
     """An explicit feature map and what it keeps of the kernel.
 
     Attributes
@@ -95,7 +95,7 @@ def exact(source, weight, truncation):
     Q = root[:, None] * U / np.sqrt(values)
     projection = Q - np.outer(weight, Q.sum(axis=0) / total)
     features = U * np.sqrt(values) / root[:, None]
-    return Expansion(np.arange(source.n_rows), centre, projection, values, features, 0.0, spectrum, negative)
+    return FittedMap(np.arange(source.n_rows), centre, projection, values, features, 0.0, spectrum, negative)
 
 
 def landmarks(source, weight, truncation, index):
@@ -115,7 +115,7 @@ def landmarks(source, weight, truncation, index):
     features = C @ projection if stable else factor @ U
     features -= centre @ projection
     spectrum = float(values[values > 0].sum())
-    return Expansion(index, centre, projection, values[:m].copy(), features, missing, spectrum, negative)
+    return FittedMap(index, centre, projection, values[:m].copy(), features, missing, spectrum, negative)
 
 
 def cholesky(source, weight, truncation, max_rank):
@@ -134,7 +134,7 @@ def cholesky(source, weight, truncation, max_rank):
     features = factor @ U
     features -= mean @ U
     spectrum = float(values[values > 0].sum())
-    return Expansion(pivots, L @ mean, projection, values[:m].copy(), features, missing, spectrum, negative)
+    return FittedMap(pivots, L @ mean, projection, values[:m].copy(), features, missing, spectrum, negative)
 
 
 def pivoted_cholesky(source, weight, tolerance, max_rank):

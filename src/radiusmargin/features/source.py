@@ -26,9 +26,6 @@ class FunctionSource:
     def rank_bound(self):
         return self.function.rank_bound(self.X.shape[1])
 
-    def is_definite(self):
-        return self.function.is_definite
-
 
 class MatrixSource:
     """Blocks of a kernel matrix given by the user."""
@@ -48,6 +45,3 @@ class MatrixSource:
 
     def rank_bound(self):
         return np.inf
-
-    def is_definite(self):
-        return False  # nobody knows

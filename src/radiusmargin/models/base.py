@@ -22,7 +22,7 @@ from .chunked import ChunkedTraining, check_linear, keep_history, print_pass
 from .chunkwise import chunkwise
 from .linear import LinearModel
 from .listeners import Listeners
-from .multiclass import Reduction
+from .multiclass import Reduction, check_several
 from .training import Training, class_weights
 
 
@@ -30,6 +30,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     """A linear classifier in a space: the data, features of a map, or those of a kernel. How it is fitted is left open."""
 
     _accepts_sparse = False
+    _learnt: tuple[str, ...] = ("_model",)  # private names of what a fit learns; public ones end in an underscore
 
     @chunkwise
     def decision_function(self, X: Data) -> np.ndarray:
@@ -52,6 +53,9 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         check_is_fitted(self)
         return self._model
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
     # -- to be provided by a model ------------------------------------------------------------------------------
 
     @abstractmethod
@@ -62,9 +66,18 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     def _check_chunks(self):
         """Raise a ValueError where the model, or its parameters, need all rows in memory."""
 
-    _in_pairs = None  # more than two classes in pairs: as long as their separators do not dwarf the data
+    @property
+    def _in_pairs(self) -> bool | None:
+        """Whether more than two classes are compared in pairs; None: as long as their separators do not dwarf the data."""
+        asked = getattr(self, "multi_class", None)  # not all models have it
+        return None if asked is None else asked == "ovo"
 
     # -- shared -------------------------------------------------------------------------------------------------
+
+    def _forget(self):
+        """Drop what an earlier fit has learnt: this one may not set all of it, and where it fails there is no model."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in self._learnt]:
+            delattr(self, name)
 
     def _keep(self, space, training, results, separators=None):
         """Set the fitted attributes from one result per problem; objectives are summed.
@@ -72,18 +85,24 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         `separators` are (coef, intercept) where the results hold them in other coordinates.
         """
         coef, intercept = separators or (np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
-        self.__dict__.pop("kernel_map_", None)
         if isinstance(space, Mapped):
             self.kernel_map_ = space.transformer
         self.coef_, self.intercept_ = coef, np.asarray(intercept, dtype=float)
         self._model = LinearModel(space, self.coef_, self.intercept_, training.reduction)
-        self._certify(results)
+        self._certify(*(sum(getattr(r, name) for r in results) for name in ("objective", "dual_objective", "n_iter")))
 
-    def _certify(self, results):
-        self.objective_ = float(sum(r.objective for r in results))
-        self.dual_objective_ = min(float(sum(r.dual_objective for r in results)), self.objective_)
+    def _keep_expansion(self, fit, training):
+        """The same from an `ExpansionFit`; there are no `coef_` in the features of a kernel."""
+        self._model, self.intercept_ = fit.model, fit.model.intercept
+        self.support_, self.support_vectors_, self.dual_coef_ = training.kept[fit.support], fit.vectors, fit.dual_coef
+        self.n_support_ = np.bincount(training.codes[fit.support], minlength=training.reduction.n_classes)
+        self._certify(*fit.totals)
+
+    def _certify(self, objective, dual_objective, n_iter):
+        """Of all problems together; a bound that is NaN, since there is none, stays NaN."""
+        self.objective_, self.n_iter_ = float(objective), max(1, int(n_iter))
+        self.dual_objective_ = min(float(dual_objective), self.objective_)
         self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
-        self.n_iter_ = max(1, int(sum(r.n_iter for r in results)))
 
     def _warn_unless_converged(self):
         if self.dual_gap_ > self.tol:
@@ -104,7 +123,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             X = X.copy()
         if y.dtype.kind not in "iub":  # integers are classes; asking costs as much as a small fit
             check_classification_targets(y)
-        weight = check_weights(sample_weight, len(y))
+        weight = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
         # A row of weight zero is a row left out: also of the classes.
         # (A precomputed kernel keeps them, since its columns are rows too; the solvers leave them out.)
         drop = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
@@ -115,18 +134,14 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         codes = np.searchsorted(self.classes_, y)  # `return_inverse` would sort a second time
         if not weight.all():  # rows of a class that has no weight belong nowhere
             codes = np.minimum(codes, len(self.classes_) - 1)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
-                f"it contains only one class: {self.classes_.tolist()}."
-            )
+        check_several(self, self.classes_)
         reduction = Reduction.chosen(len(self.classes_), self._in_pairs, X)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
         return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
 
     def _reads_chunks(self, X) -> bool:
         """Whether to read rows in chunks; a memory map that the model cannot take so is read as a whole."""
-        if not in_chunks(X):
+        if type(X) is np.ndarray or not in_chunks(X):
             return False
         try:
             self._check_chunks()
@@ -179,6 +194,7 @@ class MarginClassifier(MarginEstimator):
         -------
         self
         """
+        self._forget()
         self._check_parameters()
         if self._reads_chunks(X):
             self._fit_chunks(X, y, sample_weight)

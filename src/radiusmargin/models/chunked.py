@@ -13,7 +13,7 @@ from ..features.space import FeatureChoice
 from ..geometry.tempered import NO_SPREAD, TemperedScatter, decompose, from_factor
 from ..problems import ChunkedProblem, Coordinates, Options
 from ..solvers.passes import ChunkedResult, Limits, Moments, Overview, look, row_factor, solve_chunked
-from .multiclass import Reduction
+from .multiclass import Reduction, check_several
 from .training import factors_of_totals
 
 
@@ -52,11 +52,7 @@ class ChunkedTraining:
         overview = look(source, Limits(least_rows=least_rows), full=full)
         keep_features(model, data[0], overview.n_features)
         model.classes_ = overview.classes
-        if len(model.classes_) < 2:
-            raise ValueError(
-                f"{type(model).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
-                f"it contains only one class: {model.classes_.tolist()}."
-            )
+        check_several(model, model.classes_)
         totals = np.array([moments.total for moments in overview.moments()])
         factors = factors_of_totals(model.class_weight, model.classes_, totals)
         reduction = Reduction(len(model.classes_), pairs=model._in_pairs is not False)
@@ -140,7 +136,6 @@ def keep_features(model, X, d):
     """How many features there are, and their names where a data frame has them."""
     model.n_features_in_ = d
     names = np.asarray(getattr(X, "columns", ()), dtype=object)
-    model.__dict__.pop("feature_names_in_", None)
     if len(names) and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = names
 

@@ -6,12 +6,14 @@ Only kernel values enter, the model is that of `SVC`, and separators are combina
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._checks import ConvergenceWarning
 from ..features.space import Expansion
-from ..problems import Batch, Options
+from ..problems import Batch, Options, Start
 from ..solvers import solve_kernel
 from ..solvers.kernel import KernelResults
 from .linear import LinearModel
@@ -21,15 +23,15 @@ SPARSE = 0.2  # share of coefficients that are not zero up to which they are kep
 
 
 def fit_expansion(
-    choice, training, Cs, options: Options, callback=None, *, keep_scores=True
+    choice, training, Cs, options: Options, callback=None, *, alpha=None, keep_scores=True
 ) -> tuple[Expansion, KernelResults]:
-    """Solve every problem for every C: the space of all training rows, and combinations of them."""
+    """Solve every problem for every C, perhaps from multipliers: the space of all training rows, and combinations of them."""
     space = Expansion.on(choice, training.X, training.costs, options.threads)
     batch = Batch(
         space.kernel_rows(choice.cache_size), training.labels, training.costs, np.asarray(Cs, dtype=float),
         intercept=training.intercept,
     )  # fmt: skip
-    results = solve_kernel(batch, options, keep_scores=keep_scores, callback=callback)
+    results = solve_kernel(batch, options, Start(alpha=alpha), keep_scores=keep_scores, callback=callback)
     if not results.definite.all():
         warnings.warn(
             "the kernel is not positive semi-definite: what was found is a stationary point, and there is no bound of the "
@@ -40,34 +42,50 @@ def fit_expansion(
     return space, results
 
 
-def learn_expansion(model, choice, training, listeners, *, keep_scores=False):
-    """Fit a model with one C, and set its attributes, those of `SVC` among them.
+@dataclass(frozen=True, eq=False)
+class ExpansionFit:
+    """What was learnt with one C, as `SVC` has it.
 
-    Returns the results, and which rows support them; the scores of all rows only if they are to be kept.
+    Attributes
+    ----------
+    model : LinearModel
+    support : ndarray of shape (n_support,)
+        Which training rows support the separators, by class.
+    vectors : rows of X, or integer array
+        Those rows; of a precomputed kernel their columns.
+    dual_coef : ndarray
+        Their coefficients, in the layout of `SVC`.
+    found : KernelResults
     """
-    options = Options(float(model.tol), int(model.max_iter), model.n_jobs)
+
+    model: LinearModel
+    support: np.ndarray
+    vectors: Any
+    dual_coef: np.ndarray
+    found: KernelResults
+
+    @property
+    def totals(self) -> tuple[float, float, int]:
+        """Objective, bound and pairs of all problems together; NaN where the kernel is such that there is no bound."""
+        found = self.found
+        bound = float(found.dual_objective.sum()) if found.definite.all() else np.nan
+        return float(found.objective.sum()), bound, int(found.n_iter.sum())
+
+
+def learn_expansion(choice, training, C, options: Options, listeners, **how) -> ExpansionFit:
+    """Fit with one C; `how` is that of `fit_expansion`."""
     with listeners.problems(training.labels):
-        space, found = fit_expansion(
-            choice, training, [float(model.C)], options, listeners.pairs, keep_scores=keep_scores
-        )
-    results = [found.certificate((k, 0)) for k in range(len(training.labels))]
-    for k, result in enumerate(results):
-        listeners.report(k, result)
+        space, found = fit_expansion(choice, training, [float(C)], options, listeners.pairs, **how)
+    for k in range(len(training.labels)):
+        listeners.report(k, found.certificate((k, 0)))
     support = np.unique(found.coef.matrix.indices)
-    support = support[np.argsort(training.codes[support], kind="stable")]  # by class, as in `SVC`
+    support = support[np.argsort(training.codes[support], kind="stable")]
     coef = found.coef.matrix[:, support]
-    model.dual_coef_ = _svc_layout(coef, training.codes[support], training.reduction)
+    dual_coef = _svc_layout(coef, training.codes[support], training.reduction)
     coef = coef.toarray() if coef.nnz > SPARSE * np.prod(coef.shape) else coef
-    for name in ("coef_", "kernel_map_", "history_"):
-        model.__dict__.pop(name, None)
-    model.intercept_ = found.intercept[:, 0]
-    model._model = LinearModel(space.part(support), coef, model.intercept_, training.reduction)
-    model.support_, model.support_vectors_ = training.kept[support], model._model.space.support
-    model.n_support_ = np.bincount(training.codes[support], minlength=training.reduction.n_classes)
-    model._certify(results)
-    if not found.definite.all():
-        model.dual_objective_ = model.dual_gap_ = np.nan
-    return found, support
+    own = space.part(support)
+    model = LinearModel(own, coef, found.intercept[:, 0], training.reduction)
+    return ExpansionFit(model, support, own.support, dual_coef, found)
 
 
 def _svc_layout(coef, codes, reduction):

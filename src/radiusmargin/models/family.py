@@ -44,12 +44,13 @@ class Family:
             raise ValueError(NO_SPREAD)
 
     @classmethod
-    def on(cls, space: FeatureSpace, rows, data, kind, powers, intercept=True) -> Family:
-        """On rows in a fitted space; `data` are their (codes, costs)."""
-        codes, costs = data
+    def on(cls, space: FeatureSpace, rows, training, kind, powers) -> Family:
+        """On training rows in a space that was fitted to them."""
         if max(powers) <= 0 and kind == "total" and isinstance(space, Raw):
-            return cls(rows, standardised(rows, costs), tuple(powers), intercept)
-        return cls(rows, space.tempered(rows, codes, costs, kind), tuple(powers), intercept)
+            scatter = standardised(rows, training.costs)
+        else:
+            scatter = space.tempered(rows, training.codes, training.costs, kind)
+        return cls(rows, scatter, tuple(powers), training.intercept)
 
     @cached_property
     def coordinates(self):

@@ -7,6 +7,7 @@ relaxation", eliminated to the form that the mathematics page derives and solved
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -44,9 +45,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
         1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b))    subject to    tr(MT) <= n
 
-    where T is the scatter of the (standardised) features, tempered by `whitening`. No scaling of the features is
-    needed: the decision function does not change when features are shifted or rescaled, nor, with ``whitening=1``,
-    under any invertible linear map.
+    where T is the scatter of the (standardised) features, tempered by `whitening`. Without a kernel no scaling of the
+    features is needed: the decision function does not change when features are shifted or rescaled, nor, with
+    ``whitening=1``, under any invertible linear map. A kernel takes the rows as they are, as in `SVC`: scale them first.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         separators of all pairs would hold more than 64 MB and ten times the numbers that X stores, and with
         ``coupling="shared"``, whose time grows with the cube of the number of problems.
     kernel : str, callable or transformer, default="linear"
-        Any kernel of `KernelMap`. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the
+        Any kernel of `KernelMap`, of the rows as they are. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the
         model is linear in its features.
     gamma, degree, coef0, n_components
         Parameters of the kernel. At whitening 0 (with the total scatter, no `eta` or `rho`) its features are not formed: the
@@ -92,7 +93,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     max_iter : int, default=1000
         Newton steps, or rounds of the other solvers, for each problem.
     warm_start : bool, default=False
-        Start from the previous solution when `fit` is called again on as many rows (``solver="exact"``).
+        Start from the previous solution when `fit` is called again on as many rows (``solver="exact"``); with a kernel at
+        whitening 0 unless C has grown, from where the way is no shorter.
     cache_size : float, default=500
         Megabytes for rows of a kernel at whitening 0.
     n_jobs : int or None, default=None
@@ -150,6 +152,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     """
 
     _accepts_sparse = True
+    _previous: Previous | None = None  # what the fit before has left for a warm start
 
     def __init__(
         self, C: float = 1.0, *, rho: float | None = None, eta: float = 0.0, whitening: float = 1.0,
@@ -213,9 +216,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     @property
     def _in_pairs(self):
-        if self.multi_class:
-            return self.multi_class == "ovo"
-        return None if self.coupling == "separate" else False
+        return False if self.multi_class is None and self.coupling == "shared" else super()._in_pairs
 
     @property
     def _is_plain(self):
@@ -240,14 +241,14 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     def _learn_plain(self, space, rows, training, listeners):
         labels, costs, p = training.labels, training.costs, self.whitening
-        family = Family.on(space, rows, (training.codes, costs), self.scatter, (p,), bool(self.fit_intercept))
-        start = self._start(labels, rows.shape[1], costs)
+        family = Family.on(space, rows, training, self.scatter, (p,))
+        start = self._start(training, rows.shape[1])
         with listeners.problems(labels):
             fit = family.fit(labels, costs, [float(self.C)], self._options, start and family.start(*start))
         results = fit.problems()
         self._keep(space, training, results, (fit.coef[0, 0], fit.intercept[0, 0]))
         self._describe(results, listeners)
-        self._remember(fit.results.alpha)
+        self._remember(fit.results.alpha, (self.coef_, self.intercept_))
         self._keep_metric(family.scatter, _ranges(rows, self.coef_))
 
     def _keep_metric(self, scatter, ranges):
@@ -304,10 +305,15 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
 
     def _learn_expansion(self, choice, training, listeners):
-        found, support = learn_expansion(self, choice, training, listeners, keep_scores=True)
-        scores, coef = (found.scores[:, 0] - found.intercept).T, np.asarray(found.coef[:, 0])
+        options = Options(float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
+        # Multipliers of a smaller C are a worse start than none: those that were at their bound leave it one by one.
+        alpha = self._multipliers(training) if self._previous and self.C <= self._previous.C else None
+        fit = learn_expansion(choice, training, self.C, options, listeners, alpha=alpha)
+        self._keep_expansion(fit, training)
+        self._remember(fit.found.alpha)
+        scores, coef = (fit.found.scores[:, 0] - fit.found.intercept).T, np.asarray(fit.found.coef[:, 0])
         unit = self._measure(np.ptp(scores, axis=0), np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
-        self.components_ = expansion_root(scores, coef, unit)[:, support]
+        self.components_ = expansion_root(scores, coef, unit)[:, fit.support]
 
     # -- the rest of the family: a metric that is found by iteration, in standardised units ---------------------------
 
@@ -336,7 +342,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         ]
         self._keep(space, training, results, (coef, intercept))
         self._describe(results, listeners)
-        self._remember(np.concatenate([r.alpha for r in results]))
+        self._remember(np.concatenate([r.alpha for r in results]), (coef, intercept))
         roots = np.concatenate([r.root for r in results]) / np.sqrt(len(results))
         white = None if len(results) == 1 else roots @ norm.root
         root = metric_root(roots if scatter.regular else roots @ scatter.eigenvectors.T, white)
@@ -357,7 +363,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _metric_problems(self, geometry, training, groups):
         rows, scatter, norm, centred = geometry
         penalty = Constrained(scatter.total) if self.rho is None else Penalised(float(self.rho))
-        start = self._start(training.labels, rows.shape[1], training.costs)
+        start = self._start(training, rows.shape[1])
         if start is not None:
             start = (*scatter.lower(*start[:2], centred=centred), start[2])
         X = scatter.project(rows, centred=centred)
@@ -373,28 +379,49 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _describe(self, results, listeners):
         for k, result in enumerate(results):
             listeners.report(k, result)
-        self.__dict__.pop("history_", None)
         if self.verbose or self.solver != "exact":
             self.history_ = [dict(entry, column=k) for k, r in enumerate(results) for entry in r.history]
 
     # -- warm starts ------------------------------------------------------------------------------------------------
 
-    def _remember(self, alpha):
-        self.__dict__.pop("_alpha", None)
-        if self.warm_start:
-            self._alpha = alpha.reshape(len(alpha), -1) / self.C
+    def _forget(self):
+        """All but where a warm start begins."""
+        super()._forget()
+        if not self.warm_start:
+            self.__dict__.pop("_previous", None)
 
-    def _start(self, labels, d, weight):
+    def _remember(self, alpha, separators=()):
+        if self.warm_start:  # copies: the fitted attributes are the user's
+            kept = tuple(part.copy() for part in separators)
+            self._previous = Previous(self.C, alpha.reshape(len(alpha), -1), kept)
+
+    def _start(self, training, d):
         """(coef, intercept, alpha) of the previous fit where it fits this one's shapes and learnt something."""
-        if not self.warm_start or self.solver != "exact":
+        alpha = self._multipliers(training)
+        if alpha is None or not self._previous.separators:
             return None
-        coef, alpha = getattr(self, "coef_", np.empty(0)), getattr(self, "_alpha", np.empty(0))
-        if coef.shape != (len(labels), d) or alpha.shape != labels.shape or not coef.any(axis=1).all():
+        coef, intercept = self._previous.separators
+        return (coef, intercept, alpha) if coef.shape == (len(alpha), d) and coef.any(axis=1).all() else None
+
+    def _multipliers(self, training):
+        """Those of the previous fit, for this C, where they are as many."""
+        previous = self._previous
+        if previous is None or self.solver != "exact" or previous.alpha.shape != training.labels.shape:
             return None
         # Multipliers at their bound stay there when C changes; where weights have shrunk, so do all.
+        alpha = previous.alpha / previous.C
         with np.errstate(divide="ignore", invalid="ignore"):
-            excess = max(1.0, np.nanmax(alpha / weight))
-        return coef.copy(), self.intercept_.copy(), alpha * (self.C / excess)
+            excess = max(1.0, np.nanmax(alpha / training.costs))
+        return alpha * (self.C / excess)
+
+
+@dataclass(frozen=True, eq=False)
+class Previous:
+    """What a fit leaves to a warm start: its C, multipliers (K, n), and (coef, intercept), which a kernel machine has not."""
+
+    C: float
+    alpha: np.ndarray
+    separators: tuple[np.ndarray, ...]
 
 
 def _ranges(rows, coef):

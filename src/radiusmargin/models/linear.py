@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,35 @@ from .multiclass import Reduction
 BLOCK = 1 << 18  # scores that are formed at a time: 2 MB
 
 
+class Decides(ABC):
+    """Classes from the scores of the problems of two that they have become."""
+
+    reduction: Reduction
+    intercept: np.ndarray
+
+    @abstractmethod
+    def scores(self, X) -> np.ndarray:
+        """Scores (n, K) of the problems for checked rows."""
+
+    def decisions(self, X) -> np.ndarray:
+        """Scores of the classes: (n,) of the second against the first, or (n, n_classes)."""
+        scores = self._in_blocks(self.reduction.class_scores, X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def codes(self, X) -> np.ndarray:
+        """Numbers of the classes with the highest scores."""
+        return self._in_blocks(self.reduction.predict, X)
+
+    def _in_blocks(self, function, X):
+        """A function of scores, of few rows at a time where there are many."""
+        blocks = split(X.shape[0], len(self.intercept))
+        if len(blocks) == 1:
+            return function(self.scores(X))
+        return np.concatenate([function(self.scores(X[block])) for block in blocks])
+
+
 @dataclass(frozen=True, eq=False)
-class LinearModel:
+class LinearModel(Decides):
     """Separators of the problems of two that the classes have become.
 
     Attributes
@@ -31,20 +59,11 @@ class LinearModel:
     reduction: Reduction
 
     def scores(self, X) -> np.ndarray:
-        """Scores (n, K) of the problems for checked rows."""
         return self.space.scores(X, self.coef) + self.intercept
-
-    def decisions(self, X) -> np.ndarray:
-        """Scores of the classes: (n,) of the second against the first, or (n, n_classes)."""
-        return decisions(self.scores, X, len(self.intercept), self.reduction)
-
-    def codes(self, X) -> np.ndarray:
-        """Numbers of the classes with the highest scores."""
-        return codes(self.scores, X, len(self.intercept), self.reduction)
 
 
 @dataclass(frozen=True, eq=False)
-class Sum:
+class Sum(Decides):
     """Several models of the same problems whose scores are added up."""
 
     parts: tuple[LinearModel, ...]
@@ -59,28 +78,6 @@ class Sum:
 
     def scores(self, X) -> np.ndarray:
         return sum(part.scores(X) for part in self.parts)
-
-    def decisions(self, X) -> np.ndarray:
-        return decisions(self.scores, X, len(self.intercept), self.reduction)
-
-    def codes(self, X) -> np.ndarray:
-        return codes(self.scores, X, len(self.intercept), self.reduction)
-
-
-def codes(scores_of, X, n_problems, reduction):
-    """Classes of rows whose scores for the problems `scores_of` gives: in blocks of rows."""
-    return _in_blocks(lambda rows: reduction.predict(scores_of(rows)), X, n_problems)
-
-
-def decisions(scores_of, X, n_problems, reduction):
-    """What `decision_function` returns, of rows whose scores for the problems `scores_of` gives: in blocks of rows."""
-    scores = _in_blocks(lambda rows: reduction.class_scores(scores_of(rows)), X, n_problems)
-    return scores.ravel() if scores.shape[1] == 1 else scores
-
-
-def _in_blocks(function, X, n_problems):
-    blocks = split(X.shape[0], n_problems)
-    return function(X) if len(blocks) == 1 else np.concatenate([function(X[block]) for block in blocks])
 
 
 def split(count, numbers, most=BLOCK):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 
-from .._compat import callback_context
+from .._compat import callback_context, told
 
 
 class Listeners:
@@ -14,25 +14,21 @@ class Listeners:
     def __init__(self, model, X, y):
         self.model, self.context, self.data = model, callback_context(model), {"X": X, "y": y}
 
-    @contextmanager
     def fit(self):
         """Around the whole of it."""
-        if self.context is None:
-            yield
-            return
-        self.context.call_on_fit_task_begin(estimator=self.model, **self.data)
-        yield
-        self.context.call_on_fit_task_end(estimator=self.model, **self.data)
+        return nullcontext() if self.context is None else told(self.context, self.model, **self.data)
 
-    @contextmanager
     def problems(self, labels):
         """Around the solution of some labellings, which are solved together."""
-        told = [] if self.context is None else [self.context.subcontext(task_name="problem") for _ in labels]
-        for k, context in enumerate(told):
-            context.call_on_fit_task_begin(estimator=self.model, X=self.data["X"], y=labels[k])
-        yield
-        for k, context in enumerate(told):
-            context.call_on_fit_task_end(estimator=self.model, X=self.data["X"], y=labels[k])
+        return nullcontext() if self.context is None else self._told_of(labels)
+
+    @contextmanager
+    def _told_of(self, labels):
+        with ExitStack() as stack:
+            for y in labels:
+                context = self.context.subcontext(task_name="problem")
+                stack.enter_context(told(context, self.model, X=self.data["X"], y=y))
+            yield
 
     @property
     def pairs(self):

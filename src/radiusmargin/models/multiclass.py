@@ -87,6 +87,15 @@ class Reduction:
         return np.triu_indices(self.n_classes, 1)
 
 
+def check_several(model, classes):
+    """Raise a ValueError where the rows of a model are all of one class."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{type(model).__name__} needs samples of at least 2 classes in the data (of positive weight), but "
+            f"it contains only one class: {classes.tolist()}."
+        )
+
+
 def taking_part(column, weight):
     """Labels of -1 and +1 and weights for a solver that leaves out rows of weight zero."""
     return np.where(column == 0, 1.0, column), weight * (column != 0)

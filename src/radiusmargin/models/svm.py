@@ -69,12 +69,16 @@ class SVM(Competitor):
     def _learn(self, training, listeners):
         choice = FeatureChoice.of(self)
         if choice.has_kernel:
-            learn_expansion(self, choice, training, listeners)
-            return
+            fit = learn_expansion(choice, training, self.C, self._options, listeners, keep_scores=False)
+            return self._keep_expansion(fit, training)
         space = choice.explicit(0.0)
         rows = space.fit(training.X, training.costs)
         results = self._solve_hinge(rows, training, listeners)
         self._keep(space, training, results)
+
+    @property
+    def _options(self):
+        return Options(float(self.tol), int(self.max_iter), self.n_jobs)
 
     def _scatter_in_chunks(self):
         return False
@@ -89,7 +93,7 @@ class SVM(Competitor):
             intercept=bool(self.fit_intercept),
         )  # fmt: skip
         with listeners.problems(training.labels):
-            found = solve(batch, Options(float(self.tol), int(self.max_iter), self.n_jobs))
+            found = solve(batch, self._options)
         results = [found[k, 0] for k in range(len(found))]
         for k, result in enumerate(results):
             listeners.report(k, result)

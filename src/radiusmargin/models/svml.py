@@ -12,6 +12,7 @@ from .._types import ArrayLike, ClassWeight, Gamma, RandomState
 from ..features.functions import resolve_gamma
 from ..features.space import FeatureChoice
 from ..features.units import InUnits, Linear
+from ..problems import Options
 from ..solvers.metric.svml import ValidationError, svml
 from .base import MarginClassifier, check_common
 from .chunkwise import chunkwise
@@ -129,9 +130,10 @@ class SVML(MetricTransformerMixin, MarginClassifier):
         found = self._learn_metric(training)
         mapped = replace(training, X=training.X @ found.root.T)
         choice = FeatureChoice("rbf", gamma=1.0, cache_size=self.cache_size)
-        _, support = learn_expansion(self, choice, mapped, listeners)
-        self._model = replace(self._model, space=InUnits(self._model.space, Linear(found.root)))
-        self.support_vectors_ = training.X[support]
+        options = Options(float(self.tol), int(self.max_iter), self.n_jobs)
+        fit = learn_expansion(choice, mapped, self.C, options, listeners, keep_scores=False)
+        model = replace(fit.model, space=InUnits(fit.model.space, Linear(found.root)))
+        self._keep_expansion(replace(fit, model=model, vectors=training.X[fit.support]), training)
         self.components_, self.validation_path_ = found.root, np.array(found.history)
 
     def _learn_metric(self, training):
@@ -145,10 +147,8 @@ class SVML(MetricTransformerMixin, MarginClassifier):
 
     def _dealt(self, codes):
         """The part of every row: those of a class are dealt in turn, in random order."""
-        fold, order = (
-            np.empty(len(codes), dtype=np.int64),
-            check_random_state(self.random_state).permutation(len(codes)),
-        )
+        order = check_random_state(self.random_state).permutation(len(codes))
+        fold = np.empty(len(codes), dtype=np.int64)
         fold[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % int(self.n_folds)
         return fold
 

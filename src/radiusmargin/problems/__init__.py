@@ -1,12 +1,11 @@
 """What is minimised, in arrays: rows, labels, regularisers, and what comes back."""
 
-from .batch import Batch, Options, Start
+from .batch import IDENTITY, Batch, Options, Quadratics, Start
 from .chunk import Block, ChangedChunkError, Chunk
 from .chunked import ChunkedProblem, Coordinates, Source, Summary
 from .kernel import Kernel
 from .labels import REST, ClassLabels
 from .multipliers import balanced
-from .regularizers import IDENTITY, Quadratics
 from .result import HingeResult, Result, Results, relative_gap
 from .rows import Dense, InnerProducts, Rows, Sparse, rows_of
 

@@ -1,4 +1,6 @@
-"""What a solver is asked: many hinge problems on the same rows, how well to solve them, and where to start."""
+"""What a solver is asked: many hinge problems on the same rows, with their regularisers, how well to solve them, and where to
+start.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,57 @@ import numpy as np
 
 from .._checks import check_choice, check_count, check_positive, check_threads
 from .labels import ClassLabels
-from .regularizers import IDENTITY, Quadratics
 from .rows import InnerProducts, Rows
 
 METHODS = ("auto", "direct", "interior-point")
 _ONLY = np.zeros((1, 3), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratics:
+    """R functions ``1/2 w'B_r w - q_r'w + constant_r``.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (R, d) or (R, d, d), optional
+        Diagonals, or symmetric positive definite matrices; None is the identity.
+    linear : ndarray of shape (R, d), optional
+        The linear terms q, of a caller whose regulariser has a quadratic model that is not centred at zero.
+    constants : ndarray of shape (R,), optional
+        Only with `linear`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.problems import Quadratics
+    >>> len(Quadratics()), len(Quadratics(np.ones((3, 5))))
+    (1, 3)
+    """
+
+    matrices: np.ndarray | None = None
+    linear: np.ndarray | None = None
+    constants: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        first = self.matrices if self.matrices is not None else self.linear
+        return 1 if first is None else len(first)
+
+    def check(self, d: int) -> None:
+        """Whether all arrays are for d coefficients: a ValueError where not."""
+        shapes = {"linear": (len(self), d), "constants": (len(self),)}
+        if (self.linear is None) != (self.constants is None):
+            raise ValueError("linear terms and constants of regularizers come together: give both, or neither.")
+        if self.matrices is not None and self.matrices.shape[1:] not in ((d,), (d, d)):
+            raise ValueError(
+                f"regularizers must have shape (R, {d}) or (R, {d}, {d}) to match the rows, got {self.matrices.shape}."
+            )
+        for name, shape in shapes.items():
+            found = getattr(self, name)
+            if found is not None and found.shape != shape:
+                raise ValueError(f"{name} of the regularizers must have shape {shape}, got {found.shape}.")
+
+
+IDENTITY = Quadratics()
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +76,7 @@ class Batch:
     ----------
     rows : Dense, Sparse or InnerProducts
         The data matrix, n rows and d coefficients.
-    labels : ndarray of shape (K, n), or ClassLabels
+    labels : ndarray of shape (labellings, n), or ClassLabels
         Labellings by -1 and +1; a row labelled 0 takes no part.
     weights : ndarray of shape (n,)
         Weights s of the losses; a row of weight 0 takes no part.
@@ -37,7 +85,7 @@ class Batch:
     regularizers : Quadratics, default: the identity
     subsets : sequence of integer arrays, default=()
         Row numbers of the training parts, in any order and perhaps repeated; empty: one subset, all rows.
-    cells : ndarray of shape (P, 3), optional
+    cells : ndarray of shape (problems, 3), optional
         Problems as numbers of (subset, labelling, regulariser). Default: all combinations, the last number fastest.
     intercept : bool, default=True
         Whether there is an (unpenalised) intercept.
@@ -66,7 +114,7 @@ class Batch:
     def __post_init__(self):
         n, d = self.rows.shape
         if self.labels.ndim != 2 or self.labels.shape[1] != n:
-            raise ValueError(f"labels must have shape (K, {n}) to match the rows, got {self.labels.shape}.")
+            raise ValueError(f"labels must have shape (labellings, {n}) to match the rows, got {self.labels.shape}.")
         if self.weights.shape != (n,):
             raise ValueError(f"weights must have shape ({n},) to match the rows, got {self.weights.shape}.")
         if self.Cs.ndim != 1 or not len(self.Cs):
@@ -78,7 +126,7 @@ class Batch:
         if self.cells is None:
             object.__setattr__(self, "cells", self._all_cells())
         elif self.cells.ndim != 2 or self.cells.shape[1] != 3 or not len(self.cells):
-            raise ValueError(f"cells must have shape (P, 3), got {self.cells.shape}.")
+            raise ValueError(f"cells must have shape (problems, 3), got {self.cells.shape}.")
         elif np.any(self.cells < 0) or np.any(self.cells >= self._counts):
             raise ValueError(
                 f"cells must hold numbers from 0 to less than {self._counts}, got {self.cells.tolist()[:9]}."
@@ -153,10 +201,10 @@ class Start:
 
     Parameters
     ----------
-    coef : ndarray of shape (P, d), optional
-    intercept : ndarray of shape (P,), optional
+    coef : ndarray of shape (problems, d), optional
+    intercept : ndarray of shape (problems,), optional
         Only with `coef`.
-    alpha : ndarray of shape (P, n), optional
+    alpha : ndarray of shape (problems, n), optional
         Multipliers; those of rows that take no part are not looked at.
     """
 
@@ -165,11 +213,11 @@ class Start:
     alpha: np.ndarray | None = None
 
     def theta(self, intercept: bool) -> np.ndarray | None:
-        """Coefficients and, where there is one, the intercept: shape (P, d) or (P, d + 1)."""
+        """Coefficients and, where there is one, the intercept: shape (problems, d) or (problems, d + 1)."""
         if self.coef is None or not intercept:
             return None if self.coef is None else np.ascontiguousarray(self.coef)
         b = np.zeros(len(self.coef)) if self.intercept is None else self.intercept
         return np.column_stack([self.coef, b])
 
 
-__all__ = ["METHODS", "Batch", "Options", "Start"]
+__all__ = ["IDENTITY", "METHODS", "Batch", "Options", "Quadratics", "Start"]

@@ -60,15 +60,15 @@ class HingeResult(Result):
 class Results:
     """Solutions of many hinge problems, stacked: axes (problem, C), or only (C) of one problem.
 
-    ``results[p, k]`` is the `HingeResult` of problem p and ``Cs[k]``; `of` has all Cs of a problem.
+    ``results[p, c]`` is the `HingeResult` of problem p and ``Cs[c]``; `of` has all Cs of a problem.
 
     Parameters
     ----------
-    Cs : ndarray of shape (K,)
-    coef : ndarray of shape (P, K, d)
-    intercept, objective, dual_objective, n_iter, converged : ndarray of shape (P, K)
+    Cs : ndarray
+    coef : ndarray of shape (problems, Cs, d)
+    intercept, objective, dual_objective, n_iter, converged : ndarray of shape (problems, Cs)
         As in `Result`.
-    alpha : ndarray of shape (P, K, n) or None
+    alpha : ndarray of shape (problems, Cs, n) or None
         Multipliers, where they were kept.
     """
 

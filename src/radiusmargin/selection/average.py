@@ -11,11 +11,11 @@ from ..features.space import Raw
 from ..geometry.powers import with_positive_pivots
 from ..models.expansion import fit_expansion
 from ..models.family import Family
-from ..models.linear import LinearModel, Sum
+from ..models.linear import LinearModel, Sum, split
 from ..models.metric import RANK
-from .data import blocks
+from .data import BLOCK
 from .plan import Member
-from .ways.fold_by_fold import smoothed
+from .ways.fold_by_fold import fit_smoothed
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,8 @@ class Averaged:
 class Averaging:
     """Fits members to all training rows, and averages their scores; of the data themselves that is one linear model."""
 
-    def __init__(self, training, fitting, tol):
-        self.training, self.fitting, self.tol = training, fitting, tol
+    def __init__(self, training, options):
+        self.training, self.options = training, options
 
     def of(self, weights, groups) -> Averaged:
         """The average of members by their weights."""
@@ -57,13 +57,11 @@ class Averaging:
 
     def _explicit(self, training, group, weights):
         """(model, its scores, shares, certificates) of members that share features."""
-        members = list(weights)
+        members, costs = list(weights), training.costs
         space = group.features.explicit(group.powers[0])
-        rows = space.fit(training.X, training.costs)
-        if group.eta > 0:
-            coef, intercept, certificates = self._smoothed(space, rows, members)
-        else:
-            coef, intercept, certificates = self._family(space, rows, group, members)
+        rows = space.fit(training.X, costs)
+        fit = self._smoothed if group.eta > 0 else self._family
+        coef, intercept, certificates = fit(space, rows, group, members)
         shares = over_sizes(weights, self._sizes(rows, coef, intercept))
         coef, intercept = np.einsum("mkd,m->kd", coef, shares), np.einsum("mk,m->k", intercept, shares)
         model = LinearModel(space, coef, intercept, training.reduction)
@@ -72,29 +70,21 @@ class Averaging:
     def _family(self, space, rows, group, members):
         training, found = self.training, []
         for power, own in groupby(members, key=lambda m: m.whitening):
-            data = training.codes, training.costs
-            family = Family.on(space, rows, data, group.scatter, (power,), self.fitting.intercept)
-            Cs = [m.C for m in own]
-            found.append(family.fit(training.labels, training.costs, Cs, self.fitting.options(self.tol)))
+            family = Family.on(space, rows, training, group.scatter, (power,))
+            found.append(family.fit(training.labels, training.costs, [m.C for m in own], self.options))
         totals = [(f.objective.sum(), f.dual_objective.sum(), f.results.n_iter.sum()) for f in found]
         coef = np.concatenate([f.coef[0] for f in found])
         return coef, np.concatenate([f.intercept[0] for f in found]), np.sum(totals, axis=0)
 
-    def _smoothed(self, space, rows, members):
-        training = self.training
-        models = [
-            smoothed(m, self.fitting, self.tol, training.reduction, space).fit(rows, training.codes, training.costs)
-            for m in members
-        ]
+    def _smoothed(self, space, rows, group, members):
+        models = [fit_smoothed(m, space, rows, self.training, self.options) for m in members]
         totals = [(m.objective_, m.dual_objective_, m.n_iter_) for m in models]
         return np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models]), np.sum(totals, axis=0)
 
     def _expansion(self, training, group, weights):
         Cs, costs = [m.C for m in weights], training.costs
-        alone = (
-            len(training.labels) == 1
-        )  # problems on some of the rows each are quicker where only those are looked at
-        space, found = fit_expansion(group.features, training, Cs, self.fitting.options(self.tol), keep_scores=alone)
+        alone = len(training.labels) == 1  # else each problem looks at its own rows only, which is quicker
+        space, found = fit_expansion(group.features, training, Cs, self.options, keep_scores=alone)
         scores = found.scores if alone else _scores(space, training.X, found)
         sizes = np.sqrt((scores**2 @ costs / costs.sum()).mean(axis=0))
         shares = over_sizes(weights, sizes)
@@ -108,7 +98,7 @@ class Averaging:
     def _sizes(self, rows, coef, intercept):
         """Root mean squares of the scores of members with separators (M, K, d)."""
         (M, K, d), sizes, costs = coef.shape, np.empty(len(coef)), self.training.costs
-        for block in blocks(M, K * len(costs)):
+        for block in split(M, K * len(costs), BLOCK):
             decision = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
             squares = costs @ decision**2 / costs.sum()
             sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1))

@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, check_cv
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number, check_positive
 from .._compat import with_callbacks
@@ -24,7 +23,7 @@ from ..models.chunkwise import chunkwise
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
 from ..models.probability import Sigmoids
-from ..problems import relative_gap
+from ..problems import Options
 from .average import Averaging
 from .chunked import SearchInChunks
 from .data import SearchData
@@ -35,13 +34,8 @@ from .plan import groups_of
 from .progress import Progress
 from .race import Race
 from .scores import Scores
-from .ways import Fitting
 
 Grid = float | Sequence[float] | None  # one value or several
-FITTED = (
-    "_model", "_sigmoids", "_directions", "components_", "coef_", "intercept_", "best_estimator_", "members_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
-    "n_passes_", "history_", "cv_results_", "scores_", "refit_time_", "C_", "Cs_", "best_index_", "best_params_", "best_score_", "n_splits_",
-)  # fmt: skip
 
 
 def _has_probabilities(search):
@@ -57,7 +51,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     All folds, classes, exponents and values of C are solved in batched compiled calls. The near-best members are
     averaged (``combine="average"``) or the best one is taken (``combine="best"``). No scaling of the features is
-    needed.
+    needed, unless there is a single kernel, which takes the rows as they are, as in `SVC`: scale them, or name it in a
+    list.
 
     Parameters
     ----------
@@ -83,7 +78,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         model. Or pick the best; equals go to less whitening, then to smaller C.
     band : float, default=1.5
     kernel : str, list of str, callable or transformer, default="linear"
-        As in `FSVM`; or a list of kinds that are searched side by side: "linear", and "rbf", "laplacian", "poly", "sigmoid",
+        As in `FSVM`, of the rows as they are; or a list of kinds that are searched side by side: "linear", and "rbf", "laplacian", "poly", "sigmoid",
         "cosine" on features standardised over all training rows, and "rbf-ranks", "laplacian-ranks" on features by
         their ranks. "auto" is linear, rbf, laplacian and laplacian-ranks, but linear alone for sparse rows or more than
         2,000 columns. Kinds whose best member is within `band` standard errors of the best are averaged, with equal
@@ -136,7 +131,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     C_, best_params_, best_score_, best_index_
         Of the best member.
     best_estimator_ : FSVM
-        With ``combine="best"``, ``refit=True`` and one kernel.
+        With ``combine="best"``, ``refit=True`` and a single kernel, in the units of the data.
     members_ : list of dict
         What was averaged, each with its "weight".
     components_ : ndarray of shape (rank, n_features)
@@ -165,6 +160,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     """
 
     _accepts_sparse = True
+    _learnt = ("_model", "_sigmoids", "_directions")
 
     def __init__(
         self, Cs: int | Sequence[float] = 10, *, whitening: Grid = None, scatter: str | Sequence[str] = "total",
@@ -224,8 +220,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         On Ctrl-C during the scoring, `cv_results_` keeps what was finished, and the interrupt goes on. `groups` goes to a
         splitter that wants it.
         """
-        for name in FITTED:
-            self.__dict__.pop(name, None)
+        self._forget()
         self._check_parameters()
         chunks = SearchInChunks.of(self, X, y, sample_weight) if self._reads_chunks(X) else None
         if chunks:
@@ -235,13 +230,12 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             chunks.keep_features(self)
         kinds = kinds_of(self, training, linear_alone=chunks is not None)
         data = self._search_data(training, kinds, sample_weight, groups)
-        fitting = Fitting(int(self.max_iter), self.n_jobs, bool(self.fit_intercept))
         kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
         race = Race.of(self, data)
         scores = Scores(len(data.splits), Progress(self), [listener for listener in (kept, race) if listener])
         with scores.progress.whole():
             try:
-                evaluate(self, kinds, data, fitting, scores, race)
+                evaluate(self, kinds, data, scores, race)
             except KeyboardInterrupt:
                 self._report_interrupted(scores, kinds)
                 raise
@@ -252,7 +246,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
                     if chunks:
                         shares = self._refit_chunks(chunks, kinds, scores)
                     else:
-                        shares = self._refit(training, kinds, fitting, scores)
+                        shares = self._refit(training, kinds, scores)
                     if self.probability:
                         self._sigmoids = self._calibrated(data.training, kept, shares)
                 self.refit_time_ = time.perf_counter() - start
@@ -295,15 +289,16 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
-    def _refit(self, training, kinds, fitting, scores):
+    def _refit(self, training, kinds, scores):
         """Fit what was chosen to all rows; returns what the scores of each member are multiplied by."""
         best = scores.best(self.one_standard_error)
-        if self.combine == "best" and len(kinds) == 1:
+        if self.combine == "best" and len(kinds) == 1 and kinds[0].units is None:
             self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
             return {best: 1.0}
         weights = {best: 1.0} if self.combine == "best" else scores.weights(self.band)
         groups = [group for kind in kinds for group in groups_of(self, kind)]
-        return self._keep_average(Averaging(training, fitting, self.tol).of(weights, groups), weights, kinds)
+        options = Options(float(self.tol), int(self.max_iter), self.n_jobs)
+        return self._keep_average(Averaging(training, options).of(weights, groups), weights, kinds)
 
     def _refit_chunks(self, chunks, kinds, scores):
         """The same for rows in chunks."""
@@ -318,9 +313,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     def _keep_average(self, found, weights, kinds):
         self._model, self._directions = found.model, found.directions
         self.members_ = [m.params(self.best_params_) | {"weight": weight} for m, weight in weights.items()]
-        self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
-        self.dual_objective_ = min(found.dual_objective, self.objective_)
-        self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
+        self._certify(found.objective, found.dual_objective, found.n_iter)
         if len(kinds) == 1 and kinds[0].features.is_linear:
             (part,) = found.model.parts
             self.coef_, self.intercept_ = part.coef, part.intercept
@@ -329,12 +322,13 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     def _refit_best(self, rows, member):
         """The chosen member as an estimator of its own, whose fitted attributes this one shows."""
-        model = FSVM(C=member.C, whitening=member.whitening, eta=member.eta, scatter=member.scatter).set_params(
-            multi_class=self.multi_class, fit_intercept=self.fit_intercept, max_iter=int(self.max_iter), tol=self.tol,
-            class_weight=self.class_weight, kernel=member.kernel, degree=self.degree, coef0=self.coef0, n_jobs=self.n_jobs,
+        of_kernel = {} if member.gamma is None else {"gamma": member.gamma, "n_components": member.n_components}
+        model = FSVM(
+            member.C, eta=member.eta, whitening=member.whitening, scatter=member.scatter, multi_class=self.multi_class,
+            kernel=member.kernel, **of_kernel, degree=self.degree, coef0=self.coef0, fit_intercept=self.fit_intercept,
+            class_weight=self.class_weight, tol=self.tol, max_iter=int(self.max_iter), cache_size=self.cache_size,
+            n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
-        if member.gamma is not None:
-            model.set_params(gamma=member.gamma, n_components=member.n_components, random_state=self.random_state)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # this estimator has one of its own
             model.fit(*rows)
@@ -355,8 +349,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             raise NotFittedError(
                 "This FSVMCV has scores, but no model to predict with: refit=False, or its fit was interrupted."
             )
-        check_is_fitted(self, "_model")
-        return self._model
+        return super()._fitted_model()
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Data) -> np.ndarray:
@@ -376,7 +369,6 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     @chunkwise
     def transform(self, X: Data) -> np.ndarray:
         """The rows in the metric of the best member, or of the averaged separators."""
-        check_is_fitted(self, "_model")
         X = self._validated(X)
         if not hasattr(self, "_directions"):
             return self.best_estimator_._model.space.scores(X, self.best_estimator_.components_)
@@ -387,10 +379,6 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         return self._directions.shape[1] if hasattr(self, "_directions") else len(self.best_estimator_.components_)
 
     # -- pieces -----------------------------------------------------------------------------------------------------
-
-    @property
-    def _in_pairs(self):
-        return None if self.multi_class is None else self.multi_class == "ovo"
 
     def _check_parameters(self):
         check_kinds(self.kernel)

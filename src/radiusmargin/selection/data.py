@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
 from ..features.space import Raw
-from ..models.linear import LinearModel
+from ..models.linear import LinearModel, split
 from ..models.training import Training, class_weights
 
-BLOCK = 1 << 20  # numbers that are formed at a time
+BLOCK = 1 << 20  # scores of members that are formed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +51,10 @@ class SearchData:
     def part(self, i) -> Training:
         """The training part of split i."""
         train, whole = self.splits[i][0], self.training
-        return Training(
-            self.rows(train, train),
-            whole.codes[train],
-            whole.weight[train],
-            train,
-            whole.reduction,
-            self.factors(train),
-        )
+        return replace(
+            whole, X=self.rows(train, train), codes=whole.codes[train], weight=whole.weight[train], kept=train,
+            factors=self.factors(train),
+        )  # fmt: skip
 
     def held_out(self, i) -> HeldOut:
         test = self.splits[i][1]
@@ -77,7 +73,7 @@ class HeldOut:
         """Scores (P, C) of members with separators (P, C, K, d) on these rows, in what the members are linear in."""
         shape, (K, d), found = coef.shape[:2], coef.shape[2:], []
         coef, intercept = coef.reshape(-1, K, d), intercept.reshape(-1, K)
-        for block in blocks(len(coef), K * len(self.codes)):
+        for block in split(len(coef), K * len(self.codes), BLOCK):
             values = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
             found.append(self.score_values(values.T.reshape(-1, K, len(self.codes)), keep, block))
         return np.concatenate(found).reshape(shape)
@@ -119,9 +115,3 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return self.classes[self.model.reduction.predict(self.model.scores(X))]
-
-
-def blocks(n_members, numbers):
-    """Slices of the members, few enough that `numbers` for each of them fit in the cache."""
-    step = max(1, BLOCK // numbers)
-    return [slice(start, start + step) for start in range(0, n_members, step)]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 
+from ..problems import Options
 from .kinds import is_text
-from .plan import groups_of
+from .plan import Task, groups_of
 from .race import tail
 from .scores import TIE
-from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds, Task
+from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds, Way
 
 EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
 # Relative gaps of fits that are scored. Linear ones at 1e-3 choose other members than exact fits do; those of kernels do
@@ -33,19 +36,20 @@ class Evaluation:
     groups : list of Group
     ways : Ways
     scores : Scores
-    tol : float
+    options : Options
+        How members are fitted.
     race : Race or None
         Without, all members go through all splits.
     """
 
-    def __init__(self, groups, ways, scores, tol, race=None):
-        self.groups, self.ways, self.scores, self.tol, self.race = groups, ways, scores, tol, race
+    def __init__(self, groups, ways, scores, options, race=None):
+        self.groups, self.ways, self.scores, self.options, self.race = groups, ways, scores, options, race
 
     def run(self, Cs, may_grow):
         """Score the grid; where it may grow it does while the best of its Cs is at an edge."""
         for _ in range(EXTENSIONS + 1):
             tasks = [
-                Task(group, group.powers, np.asarray(Cs), tuple(range(self.scores.n_splits)), self.tol)
+                Task(group, group.powers, np.asarray(Cs), tuple(range(self.scores.n_splits)), self.options)
                 for group in self.groups
             ]
             self.scores.progress.expected += len(Cs) * self.scores.n_splits * sum(len(t.powers) for t in tasks)
@@ -63,8 +67,9 @@ class Evaluation:
                 self._race(task) if self.race and self.ways.are_dear else self._score_one(task)
 
     def _score_one(self, task):
-        for way in self.ways.of(task.group):
-            task = task.on(way.score(task, self.scores)) if task.splits else task
+        ways = self.ways.of(task.group)
+        while task.splits:
+            task = task.on(next(ways).score(task, self.scores))
 
     def _race(self, task):
         """Round by round, each without the exponents and the largest Cs that were beaten in those before."""
@@ -101,17 +106,18 @@ class Evaluation:
         return best * steps if best == tried[-1] else best / steps[::-1]
 
 
-def evaluate(search, kinds, data, fitting, scores, race=None):
-    """Score all that a search (its parameters) asks for, kind by kind; `fitting` says how members are fitted, `race` which.
+def evaluate(search, kinds, data, scores, race=None):
+    """Score all that a search (its parameters) asks for, kind by kind; `race` tells which members go on.
 
     Grids of several kinds do not grow: what lies beyond is the dearest to fit, and another kind serves as well.
     """
     may_grow = isinstance(search.Cs, Integral) and len(kinds) == 1
     for kind in kinds:
         own = replace(data, training=kind.training(data.training))
-        tol = search.cv_tol or gap_of(kind, own.training.X)
-        ways = Ways(own, fitting, search.criterion)
-        Evaluation(groups_of(search, kind), ways, scores, tol, race).run(kind.Cs, may_grow)
+        tol = float(search.cv_tol or gap_of(kind, own.training.X))
+        options = Options(tol, int(search.max_iter), search.n_jobs)
+        ways = Ways(own, search.criterion)
+        Evaluation(groups_of(search, kind), ways, scores, options, race).run(kind.Cs, may_grow)
 
 
 def gap_of(kind, X):
@@ -122,24 +128,40 @@ def gap_of(kind, X):
 
 
 class Ways:
-    """The ways that serve a group, the quickest first; each is built once for the groups of a kind."""
+    """The ways that serve a group; each is built once for the groups of a kind, when it is first asked for."""
 
-    def __init__(self, data, fitting, criterion):
-        self.X = data.training.X
-        self.of_criterion = None if criterion == "cv" else [OneFit(data, fitting, criterion)]
-        self.together, self.general = KernelFolds(data, fitting), [FoldByFold(data, fitting)]
-        self.of_data = [SparseFolds(data, fitting), LinearFolds(data, fitting), *self.general]
+    def __init__(self, data, criterion):
+        self.data, self._built = data, {}
+        self._of_criterion = None if criterion == "cv" else partial(OneFit, criterion=criterion)
 
     @property
     def are_dear(self) -> bool:
         """Whether one split of the data is work enough to look at the scores before the next."""
-        return not sparse.issparse(self.X) and self.X.size >= DEAR
+        X = self.data.training.X
+        return not sparse.issparse(X) and X.size >= DEAR
+
+    @property
+    def together(self) -> KernelFolds:
+        return self._way(KernelFolds)
 
     def serves_together(self, group) -> bool:
         """Whether `together` serves it, with all others that it serves: gammas race against each other."""
-        return self.of_criterion is None and group.is_expansion
+        return self._of_criterion is None and group.is_expansion
 
-    def of(self, group):
-        if self.of_criterion:
-            return self.of_criterion
-        return self.of_data if group.features.is_linear else self.general
+    def of(self, group) -> Iterator[Way]:
+        """The quickest first, each for the splits that those before have left."""
+        return map(self._way, self._makers(group))
+
+    def _way(self, make):
+        if make not in self._built:
+            self._built[make] = make(self.data)
+        return self._built[make]
+
+    def _makers(self, group):
+        if self._of_criterion:
+            return (self._of_criterion,)
+        if not group.features.is_linear:
+            return (FoldByFold,)
+        if sparse.issparse(self.data.training.X):
+            return SparseFolds, LinearFolds, FoldByFold
+        return LinearFolds, FoldByFold

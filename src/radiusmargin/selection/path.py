@@ -13,6 +13,7 @@ from .._types import ArrayLike, Data
 from ..features.space import Raw
 from ..models.family import Family
 from ..models.multiclass import Reduction
+from ..models.training import Training
 from ..problems import Options, relative_gap
 
 
@@ -98,9 +99,9 @@ def fsvm_path(
     if len(classes) < 2:
         raise ValueError(f"y must contain at least 2 classes, found only {classes.tolist()}.")
     reduction = Reduction(len(classes), multi_class == "ovo")
-    family = Family.on(Raw(), X, (codes, weights), scatter, (float(whitening),), bool(fit_intercept))
-    options = Options(tol, max_iter, n_jobs, keep_alpha=True)
-    fit = family.fit(reduction.columns(codes), weights, Cs, options)
+    training = Training(X, codes, weights, kept, reduction, np.ones(len(classes)), bool(fit_intercept))
+    family = Family.on(Raw(), X, training, scatter, (float(whitening),))
+    fit = family.fit(training.labels, weights, Cs, Options(tol, max_iter, n_jobs, keep_alpha=True))
     return FSVMPath(
         Cs=Cs,
         classes=classes,

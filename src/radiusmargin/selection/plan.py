@@ -1,12 +1,15 @@
-"""What a search tries: members of the family, in groups that share features, scatter and smoothing."""
+"""What a search tries: members of the family, in groups that share features, scatter and smoothing, and tasks made of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from ..features.space import FeatureChoice
+from ..problems import Options
 from .kinds import Kind, listed
 
 
@@ -57,6 +60,34 @@ class Group:
     def is_expansion(self) -> bool:
         """Whether kernel values are all these members need: nothing is whitened or smoothed."""
         return self.powers == (0.0,) and self.eta == 0 and self.scatter == "total" and self.features.has_kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a way is asked: members of a group (some exponents times some Cs) on some splits, and how they are fitted."""
+
+    group: Group
+    powers: tuple[float, ...]
+    Cs: np.ndarray
+    splits: tuple[int, ...]
+    options: Options
+
+    @property
+    def members(self) -> list[Member]:
+        return [self.group.member(p, C) for p in self.powers for C in self.Cs]
+
+    def on(self, splits) -> Task:
+        return replace(self, splits=tuple(splits))
+
+    def record(self, scores, splits, values):
+        """Put values of shape (P, C), or (splits, P, C) for several splits, into the scores."""
+        for i, p in enumerate(self.powers):
+            for j, C in enumerate(self.Cs):
+                scores.set(self.group.member(p, C), splits, values[..., i, j])
+
+    def keeper(self, scores, split):
+        """What is told of the members on a split; see `Scores.keeper`."""
+        return scores.keeper(self.members, split)
 
 
 def groups_of(search, kind: Kind) -> list[Group]:

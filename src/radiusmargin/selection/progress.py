@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
-from .._compat import callback_context
+from .._compat import callback_context, told
 
 WIDTH = 30
 
@@ -40,15 +40,8 @@ class Progress:
             yield
         self.draw()
 
-    @contextmanager
     def _told(self, context):
-        """Around what a context is told of, if there is one."""
-        if context is None:
-            yield
-            return
-        context.call_on_fit_task_begin(estimator=self.search)
-        yield
-        context.call_on_fit_task_end(estimator=self.search)
+        return nullcontext() if context is None else told(context, self.search)
 
     def draw(self):
         """On a terminal whenever something has changed, elsewhere when all is known."""

@@ -39,8 +39,8 @@ class Features:
 class FoldByFold:
     """Every split on its own."""
 
-    def __init__(self, data, fitting):
-        self.data, self.fitting = data, fitting
+    def __init__(self, data):
+        self.data = data
         self.gamma, self.maps = None, {}  # of the kernel that was scored last: its exponents follow each other
 
     def score(self, task, scores):
@@ -75,26 +75,25 @@ class FoldByFold:
             return Features(space, rows, space.rows(self.data.rows(test, train)))
 
     def _fit_family(self, part, features, task):
-        data, space = (part.codes, part.costs), features.space
-        family = Family.on(space, features.rows, data, task.group.scatter, task.powers, self.fitting.intercept)
-        fit = family.fit(part.labels, part.costs, task.Cs, self.fitting.options(task.tol))
+        family = Family.on(features.space, features.rows, part, task.group.scatter, task.powers)
+        fit = family.fit(part.labels, part.costs, task.Cs, task.options)
         return fit.coef, fit.intercept
 
     def _fit_smoothed(self, part, features, task):
         models = [
-            smoothed(task.group.member(p, C), self.fitting, task.tol, part.reduction, features.space)
+            fit_smoothed(task.group.member(p, C), features.space, features.rows, part, task.options)
             for p, C in product(task.powers, task.Cs)
         ]
-        models = [model.fit(features.rows, part.codes, sample_weight=part.costs) for model in models]
         shape = len(task.powers), len(task.Cs), len(part.labels)
         coef, intercept = np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models])
         return coef.reshape(*shape, -1), intercept.reshape(shape)
 
 
-def smoothed(member, fitting, tol, reduction, space):
-    """The estimator of a member with eta > 0, for features that are there already; those of a map keep their units."""
-    return FSVM(
-        member.C, eta=member.eta, whitening=member.whitening, scatter=member.scatter, tol=tol,
-        multi_class="ovo" if reduction.pairs else "ovr", max_iter=int(fitting.max_iter),
-        fit_intercept=fitting.intercept,
-    ).set_params(kernel="linear" if isinstance(space, Raw) else LeadingFeatures())  # fmt: skip
+def fit_smoothed(member, space, rows, training, options) -> FSVM:
+    """The estimator of a member with eta > 0, on rows in a space that was fitted; those of a map keep their units."""
+    model = FSVM(
+        member.C, eta=member.eta, whitening=member.whitening, scatter=member.scatter, tol=options.tol,
+        multi_class="ovo" if training.reduction.pairs else "ovr", max_iter=options.max_iter,
+        fit_intercept=training.intercept, kernel="linear" if isinstance(space, Raw) else LeadingFeatures(),
+    )  # fmt: skip
+    return model.fit(rows, training.codes, sample_weight=training.costs)

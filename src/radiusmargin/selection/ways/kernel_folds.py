@@ -19,8 +19,8 @@ from ..race import tail
 class KernelFolds:
     """Serves the groups, one for each gamma, that are expansions in rows of a kernel: all of them together."""
 
-    def __init__(self, data, fitting):
-        self.data, self.fitting = data, fitting
+    def __init__(self, data):
+        self.data = data
 
     def score(self, tasks, scores, race=None):
         alike = self._alike(tasks)
@@ -29,7 +29,7 @@ class KernelFolds:
             with scores.work("fit", folds):
                 search_kernels(
                     self._batch(tasks[0], factors, folds), [self.data.splits[i][1] for i in folds], functions,
-                    self.fitting.options(tasks[0].tol), told, told.race(race) if race and len(alike) == 1 else None,
+                    tasks[0].options, told, told.race(race) if race and len(alike) == 1 else None,
                 )  # fmt: skip
 
     def _alike(self, tasks):

@@ -12,6 +12,8 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg, sparse
 
@@ -103,8 +105,8 @@ def radius_margin_bound(radius: float, objective_terms: tuple[float, float], C: 
 class OneFit:
     """The members on all rows of a search, scored from that one fit."""
 
-    def __init__(self, data, fitting, criterion):
-        self.data, self.fitting, self.criterion = data, fitting, criterion
+    def __init__(self, data, criterion):
+        self.data, self.criterion = data, criterion
 
     def score(self, task, scores):
         whole, group = self.data.training, task.group
@@ -114,7 +116,7 @@ class OneFit:
             rows = rows.toarray() if sparse.issparse(rows) else rows
         for p in task.powers:
             with scores.work("fit", 0):
-                family = Family.on(space, rows, (whole.codes, whole.costs), group.scatter, (p,), self.fitting.intercept)
+                family = Family.on(space, rows, whole, group.scatter, (p,))
                 for C, value in zip(task.Cs, self._values(family, task), strict=True):
                     scores.set(group.member(p, C), 0, value)
         return ()
@@ -122,7 +124,7 @@ class OneFit:
     def _values(self, family, task):
         """The criterion for every C; more is better."""
         whole = self.data.training
-        options = self.fitting.options(min(task.tol, 1e-5), keep_alpha=True)
+        options = replace(task.options, tol=min(task.options.tol, 1e-5), keep_alpha=True)
         found = family.fit(whole.labels, whole.costs, task.Cs, options).results
         B = family.regularizers[0]
         B = np.diag(B) if B.ndim == 1 else B
@@ -141,7 +143,7 @@ class OneFit:
         for k, y in enumerate(whole.labels):
             J = np.flatnonzero(y)  # leaving another row out changes nothing
             solution = found.coef[k, 0], found.intercept[k, 0], found.alpha[k, 0, J]
-            decision[k, J] = y[J] * span_loo(rows[J], y[J], *solution, C * whole.costs[J], B, self.fitting.intercept)
+            decision[k, J] = y[J] * span_loo(rows[J], y[J], *solution, C * whole.costs[J], B, whole.intercept)
         decision = np.clip(decision, -UNDETERMINED, UNDETERMINED)
         right = whole.reduction.predict(decision.T) == whole.codes
         return whole.weight @ right / whole.weight.sum()

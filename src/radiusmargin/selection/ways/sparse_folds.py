@@ -7,7 +7,6 @@ Cs would not fit either where classes are many: some problems at a time are solv
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from ...geometry.scatter import sparse_moments
 from ...models.linear import split
@@ -20,17 +19,17 @@ BATCH = 1 << 23  # numbers of the separators that are solved for at a time
 class SparseFolds:
     """Serves exponents up to 0 of sparse data."""
 
-    def __init__(self, data, fitting):
-        self.data, self.fitting = data, fitting
+    def __init__(self, data):
+        self.data = data
 
     def score(self, task, scores):
-        group, X = task.group, self.data.training.X
-        if group.eta > 0 or group.scatter != "total" or max(group.powers) > 0 or not sparse.issparse(X):
+        group = task.group
+        if group.eta > 0 or group.scatter != "total" or max(group.powers) > 0:
             return task.splits
         # Training parts that weigh their classes each in its own way have no common weights.
         apart = self.data.class_weight == "balanced"
         for splits in [(i,) for i in task.splits] if apart else [task.splits]:
-            values = [self._values(splits, p, task.Cs, task.tol, scores) for p in task.powers]
+            values = [self._values(splits, p, task, scores) for p in task.powers]
             with scores.work("score", list(splits)):
                 for place, i in enumerate(splits):
                     held_out, of_all = self.data.held_out(i), np.concatenate([of_power[place] for of_power in values])
@@ -38,9 +37,9 @@ class SparseFolds:
                     task.record(scores, i, found.reshape(len(task.powers), len(task.Cs)))
         return ()
 
-    def _values(self, splits, power, Cs, tol, scores):
+    def _values(self, splits, power, task, scores):
         """Decision values (C, K, held-out rows) of every split."""
-        whole, K = self.data.training, len(self.data.training.labels)
+        whole, K, Cs = self.data.training, len(self.data.training.labels), task.Cs
         costs = whole.weight * self.data.factors(self.data.splits[splits[0]][0])[whole.codes]
         with scores.work("fit", list(splits)):
             regularizers = self._regularizers(splits, power, costs)
@@ -50,9 +49,9 @@ class SparseFolds:
             with scores.work("fit", list(splits)):
                 batch = Batch(
                     Sparse(whole.X), whole.labels, costs, np.asarray(Cs, dtype=float), regularizers,
-                    tuple(self.data.splits[i][0] for i in splits), cells[block], bool(self.fitting.intercept),
+                    tuple(self.data.splits[i][0] for i in splits), cells[block], whole.intercept,
                 )  # fmt: skip
-                found = solve(batch, self.fitting.options(tol))
+                found = solve(batch, task.options)
             with scores.work("score", list(splits)):
                 for f in np.unique(cells[block, 0]):
                     own = np.flatnonzero(cells[block, 0] == f)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 
 from ..._checks import check_finite, check_shape
-from ...problems import Batch, Options, Results, Start
-from .backend import solve_batch
+from ...problems import Batch, Options, Results, Start, relative_gap
+from . import numpy_twin
+from .backend import COMPILED, backend, one_blas_thread
 
 DEFAULT, COLD = Options(), Start()
 
@@ -16,11 +18,10 @@ DEFAULT, COLD = Options(), Start()
 def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) -> Results:
     """Solve hinge problems that share rows to a certified relative gap, in one compiled call.
 
-    By a semismooth Newton method: after a sample of the rows has told which of them matter where there are very many,
-    after pairs of rows where these are few, and with an interior point where Newton's steps stall. Where features are many,
-    by dual coordinate descent, which forms no matrix at all. What is returned is
-    certified in the caller's units: `objective` is the value at `coef` and `intercept`, and `dual_objective` a bound
-    that a feasible point gives.
+    The method is a semismooth Newton method. Of very many rows a sample first tells which of them matter; of few rows pairs
+    of multipliers are moved first; where Newton's steps stall an interior point takes over. Where features are many it is
+    dual coordinate descent, which forms no matrix. What is returned is certified in the caller's units: `objective` is the
+    value at `coef` and `intercept`, and `dual_objective` that of the dual at a feasible point.
 
     Parameters
     ----------
@@ -51,7 +52,17 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
     if len(batch.Cs) > 1 and (batch.Cs[1:] < batch.Cs[:-1]).any():
         order = np.argsort(batch.Cs, kind="stable")
         return solve(replace(batch, Cs=batch.Cs[order]), options, start).at(np.argsort(order))
-    return solve_batch(batch, options, COLD if start is None else _checked(start, batch))
+    start = COLD if start is None else _checked(start, batch)
+    return _on_core(batch, options, start) if COMPILED else numpy_twin.solve_batch(batch, options, start)
+
+
+def _on_core(batch, options, start):
+    with one_blas_thread() if batch.rows.shape[1] >= backend.BLAS_FROM else nullcontext():
+        coef, intercept, objective, dual, n_iter, alpha = backend.solve(
+            batch, options, start.theta(batch.intercept), start
+        )
+    converged = relative_gap(objective, dual) <= options.tol
+    return Results(batch.Cs, coef, intercept, objective, dual, n_iter, converged, alpha)
 
 
 def _check_overflow(batch):

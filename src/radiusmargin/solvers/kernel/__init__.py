@@ -1,9 +1,9 @@
 """The kernel machine: support vector machines in the space of a kernel, without a map into it."""
 
 from .entry import solve_kernel
-from .expansion import kernel_scores
 from .functions import kernel_svm
 from .result import Expansions, KernelResult, KernelResults
+from .scores import kernel_scores
 from .search import search_kernels
 
 __all__ = [

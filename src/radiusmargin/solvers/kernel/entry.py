@@ -45,7 +45,7 @@ def solve_kernel(
         Of which `tol`, `max_iter` (sweeps of n pairs each) and `n_threads` (over problems, which share the cache_size but
         not the rows) are looked at.
     start : Start, optional
-        Multipliers `alpha` of shape (P, n) to start the smallest C from.
+        Multipliers `alpha` of shape (problems, n) to start the smallest C from.
     keep_scores : bool, default=False
         Whether to keep the decision values of all rows.
     callback : callable, optional

@@ -90,11 +90,11 @@ class KernelResults(Results):
     ----------
     Cs, intercept, objective, dual_objective, n_iter, converged, alpha
         As in `Results`.
-    coef : Expansions, to be indexed as an array of shape (P, K, n)
+    coef : Expansions, to be indexed as an array of shape (problems, Cs, n)
         Signed multipliers.
-    definite : ndarray of shape (P, K)
+    definite : ndarray of shape (problems, Cs)
         As in `KernelResult`.
-    scores : ndarray of shape (P, K, n) or None
+    scores : ndarray of shape (problems, Cs, n) or None
         Decision values of all rows, also of those that took no part, to single precision; where they were asked for.
     """
 

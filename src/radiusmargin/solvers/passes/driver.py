@@ -15,7 +15,7 @@ from .strategy import Limits
 DEFAULT = Limits()
 
 
-def look(source: Source, limits: Limits = DEFAULT, *, full: bool = True, seed: int = 0) -> Overview:
+def look(source: Source, limits: Limits = DEFAULT, *, full: bool = True) -> Overview:
     """The first pass: classes, moments and a sample.
 
     Parameters
@@ -24,13 +24,11 @@ def look(source: Source, limits: Limits = DEFAULT, *, full: bool = True, seed: i
     limits : Limits, optional
     full : bool, default=True
         Whether scatter matrices are needed.
-    seed : int, default=0
-        Of the sample.
     """
     d, n = source.n_features or 1, source.n_rows
     rows = limits.sample(n, d)
     share = 2 * rows / n if n else float("inf")
-    overview = source.reduce(Look(rows, share, full, seed), "first-look")
+    overview = source.reduce(Look(rows, share, full), "first-look")
     if not overview.seen:
         raise ValueError("there is no row of positive weight in any chunk.")
     return overview

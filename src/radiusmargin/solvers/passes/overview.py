@@ -27,13 +27,11 @@ class Look:
         Most rows to sample of a chunk, over those that it has.
     full : bool, default=True
         Whether scatter matrices are needed, or variances only.
-    seed : int, default=0
     """
 
     sample_rows: int
     share: float = np.inf
     full: bool = True
-    seed: int = 0
 
     def __call__(self, chunk: Chunk) -> Overview:
         labels, counts = chunk.labels()
@@ -43,7 +41,7 @@ class Look:
         moments, drawn = {}, {code: [] for code in range(len(labels))}
         for block in chunk.blocks(labels):
             number = (number + block.fingerprint(names)) % 2**64
-            found = keys(chunk.index, block.places, self.seed)
+            found = keys(chunk.index, block.places)
             for code in range(len(labels)):
                 rows = np.flatnonzero(block.codes == code)
                 if not len(rows):

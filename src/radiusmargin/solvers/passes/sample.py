@@ -11,10 +11,9 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _CHUNK = np.uint64(40)  # bits for the rows of a chunk
 
 
-def keys(index: int, places: np.ndarray, seed: int) -> np.ndarray:
+def keys(index: int, places: np.ndarray) -> np.ndarray:
     """Numbers in [0, 1) for rows of a chunk, which look random and are always the same (splitmix64)."""
-    state = (np.uint64(index) << _CHUNK) + places.astype(np.uint64) + np.uint64(1)
-    state = (state + (np.uint64(seed) << np.uint64(20))) * _STEP
+    state = ((np.uint64(index) << _CHUNK) + places.astype(np.uint64) + np.uint64(1)) * _STEP
     state = (state ^ (state >> np.uint64(30))) * _FIRST
     state = (state ^ (state >> np.uint64(27))) * _SECOND
     return (state ^ (state >> np.uint64(31))) / 2.0**64
