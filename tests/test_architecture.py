@@ -89,6 +89,32 @@ def test_no_private_name_is_imported_from_another_package(path):
             assert not (crossing and private), f"line {node.lineno} imports {private}"
 
 
+OF_OTHERS = {"_init_callback_context", "_meta"}  # scikit-learn's, in _compat, and dask's
+
+
+def private_attributes(path):
+    """(those that a file defines, [(line, name)] of those that it asks other objects for)."""
+    own, asked = set(), []
+    for node in ast.walk(ast.parse(path.read_text())):
+        name = getattr(node, "attr", None) or getattr(node, "name", None) or getattr(node, "id", None)
+        if not isinstance(name, str) or not name.startswith("_") or name.startswith("__"):
+            continue
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            if ast.unparse(node.value) not in ("self", "cls", "super()"):
+                asked.append((node.lineno, name))
+        else:
+            own.add(name)
+    return own, asked
+
+
+@pytest.mark.parametrize("package", ARROWS)
+def test_no_private_attribute_of_another_package_is_asked_for(package):
+    files = {path: private_attributes(path) for path in sorted((ROOT / package).rglob("*.py"))}
+    own = {name for names, _ in files.values() for name in names} | OF_OTHERS
+    for path, (_, asked) in files.items():
+        assert {name for _, name in asked} <= own, f"{path.relative_to(ROOT)}: {asked}"
+
+
 def test_importing_the_package_stays_light():
     script = "import sys, radiusmargin; print(sorted(m for m in ('matplotlib', 'jinja2', 'click', 'cvxpy', 'dask') if m in sys.modules))"
     assert (

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from radiusmargin import FSVM
+from radiusmargin import FSVM, FSVMCV
 from radiusmargin.plots.metric import MarginDisplay, MetricDisplay
 
 
@@ -26,6 +26,15 @@ def test_margin_display(params):
     for view in display.views.values():
         distances = np.linalg.norm(view["points"] - view["centre"], axis=1)
         assert distances.max() <= view["radius"] * (1 + 1e-9)
+
+
+def test_an_average_of_linear_models_is_drawn_as_one():
+    X, y = load_iris(return_X_y=True)
+    model = FSVMCV(3, cv=3).fit(X, y)
+    assert len(MarginDisplay.from_estimator(model, X, y, column=1).axes_) == 2
+    np.testing.assert_array_equal(model.features(X), X)
+    with pytest.raises(ValueError, match="no features in common"):
+        FSVMCV([1.0], cv=3, kernel=["linear", "laplacian"], band=100).fit(X, y).features(X)
 
 
 def test_metric_display_shows_the_history_it_has():

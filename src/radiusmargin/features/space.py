@@ -102,7 +102,7 @@ class Expansion:
 
     @classmethod
     def on(cls, choice: FeatureChoice, X, weight, n_threads: int = 1) -> Expansion:
-        """With all training rows as support; None of a precomputed kernel stands for its matrix."""
+        """With all training rows as support; of a precomputed kernel the support is its matrix."""
         function = choice.function(X, weight)
         if function is None:
             return cls(None, check_kernel_matrix(X), n_threads)

@@ -20,7 +20,7 @@ from ..features.space import Mapped, Raw
 from ..problems import Options, relative_gap
 from .chunked import ChunkedTraining, check_linear, keep_history, print_pass
 from .chunkwise import chunkwise
-from .linear import LinearModel
+from .linear import Decides, LinearModel
 from .listeners import Listeners
 from .multiclass import Reduction, check_several
 from .training import Training, class_weights
@@ -48,8 +48,19 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         model = self._fitted_model()
         return self.classes_[model.codes(self._validated(X))]
 
+    @property
+    def learnt(self) -> Decides:
+        """Separators in a space, and how their scores become classes: what predictions are made of.
+
+        Raises a NotFittedError before `fit`.
+        """
+        return self._fitted_model()
+
+    def features(self, X: Data) -> np.ndarray:
+        """Rows of the space that the model is linear in: X itself, or the features of its kernel map."""
+        return self.learnt.features(self._validated(X))
+
     def _fitted_model(self):
-        """What was learnt, or a NotFittedError."""
         check_is_fitted(self)
         return self._model
 

@@ -23,6 +23,10 @@ class Decides(ABC):
     def scores(self, X) -> np.ndarray:
         """Scores (n, K) of the problems for checked rows."""
 
+    @abstractmethod
+    def features(self, X):
+        """Checked rows in the space of the separators."""
+
     def decisions(self, X) -> np.ndarray:
         """Scores of the classes: (n,) of the second against the first, or (n, n_classes)."""
         scores = self._in_blocks(self.reduction.class_scores, X)
@@ -61,6 +65,9 @@ class LinearModel(Decides):
     def scores(self, X) -> np.ndarray:
         return self.space.scores(X, self.coef) + self.intercept
 
+    def features(self, X):
+        return self.space.rows(X)
+
 
 @dataclass(frozen=True, eq=False)
 class Sum(Decides):
@@ -78,6 +85,11 @@ class Sum(Decides):
 
     def scores(self, X) -> np.ndarray:
         return sum(part.scores(X) for part in self.parts)
+
+    def features(self, X):
+        if len(self.parts) > 1:
+            raise ValueError(f"an average of {len(self.parts)} kinds has no features in common; use combine='best'.")
+        return self.parts[0].features(X)
 
 
 def split(count, numbers, most=BLOCK):

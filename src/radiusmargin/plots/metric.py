@@ -58,13 +58,11 @@ class MarginDisplay:
 
 def margin_views(estimator, X, y, *, column=0) -> dict[str, dict]:
     """What `MarginDisplay` draws of a fitted model: its separator and the ball "before" and "after" the transformation."""
-    X = _dense(
-        estimator._model.space.rows(estimator._validated(X))
-    )  # the features of the kernel map, where there is one
+    X = _dense(estimator.features(X))  # of the kernel map, where there is one
     w, b = estimator.coef_[column], estimator.intercept_[column]
     L = estimator.components_
     v = np.linalg.lstsq(L.T, w, rcond=None)[0]
-    labels = estimator._model.reduction.columns(np.searchsorted(estimator.classes_, y))[column]
+    labels = estimator.learnt.reduction.columns(np.searchsorted(estimator.classes_, y))[column]
     return {"before": _view(X, w, b, labels), "after": _view(X @ L.T, v, b, labels)}
 
 

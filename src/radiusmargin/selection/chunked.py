@@ -17,9 +17,7 @@ from ..models.linear import LinearModel, Sum
 from ..problems import Options
 from .average import Averaged, directions_of, over_sizes
 
-MOST_MEMBERS = (
-    5  # that are averaged: every member is a separator in every pass, and of many rows nearly all are near-best
-)
+MOST_MEMBERS = 5  # in an average: each is a separator in every pass, and of many rows nearly all are near-best
 RARE = 0.1  # share of the rows of a subsample that the classes have in equal parts, however rare they are
 
 

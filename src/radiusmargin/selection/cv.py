@@ -334,7 +334,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             model.fit(*rows)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        self.best_estimator_, self.members_, self._model = model, [self.best_params_ | {"weight": 1.0}], model._model
+        self.best_estimator_, self.members_, self._model = model, [self.best_params_ | {"weight": 1.0}], model.learnt
         for name in ("coef_", "intercept_", "components_", "objective_", "dual_objective_", "dual_gap_", "n_iter_"):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
@@ -371,7 +371,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         """The rows in the metric of the best member, or of the averaged separators."""
         X = self._validated(X)
         if not hasattr(self, "_directions"):
-            return self.best_estimator_._model.space.scores(X, self.best_estimator_.components_)
+            return self._model.space.scores(X, self.best_estimator_.components_)
         return (self._model.scores(X) - self._model.intercept) @ self._directions
 
     @property

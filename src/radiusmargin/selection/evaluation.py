@@ -18,11 +18,11 @@ from .scores import TIE
 from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds, Way
 
 EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
-# Relative gaps of fits that are scored. Linear ones at 1e-3 choose other members than exact fits do; those of kernels do
-# not (benchmarks/kernel_search.py).
+# Relative gaps of fits that are only scored. With linear fits to 1e-3 other members are chosen than with exact ones; with
+# fits of kernels to 1e-3 the same (benchmarks/kernel_search.py).
 EXACT, EXACT_KERNEL = 1e-7, 1e-3
-# Of text for the time: searches take 1.5 to 6 times as long at 1e-7 as at 1e-3. At 1e-3 other members were averaged on one of twelve
-# tasks, with the same best; at 1e-4 on none (benchmarks/text.py tolerance).
+# The gap on text is a compromise with time: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3. To 1e-3 other members
+# were averaged on one of twelve tasks, with the same best; to 1e-4 on none (benchmarks/text.py tolerance).
 TEXT = 1e-4
 MOST_ROUNDS = 10  # of a race over splits: of leave-one-out, say, to ask after every row would take longer than it saves
 DEAR = 1 << 18  # numbers of dense rows from which splits race: with fewer, one call for all of them is as quick

@@ -26,10 +26,8 @@ class Race:
 
     def __init__(self, splits, weight, band):
         self.weights = [weight[test] for _, test in splits]
-        self.n, self.band = (
-            weight.sum() ** 2 / (weight**2).sum(),
-            band,
-        )  # rows of equal weight whose mean varies as much
+        self.n = weight.sum() ** 2 / (weight**2).sum()  # rows of equal weight whose mean varies as much
+        self.band = band
         self._right = {}
 
     @classmethod
@@ -50,13 +48,10 @@ class Race:
         right = np.array([np.concatenate([self._right[m][i] for i in splits]) for m in scored])
         share = right @ weight / weight.sum()
         # What is averaged is near the best of its kind, whose best is near the best of all kinds.
-        best, best_of_kind = (
-            np.argmax(share),
-            np.argmax(np.where([m.kernel == members[0].kernel for m in scored], share, -1)),
-        )
-        out = self._behind(right, share, weight, best_of_kind, self.band) | self._behind(
-            right, share, weight, best, 2 * self.band
-        )
+        best = np.argmax(share)
+        best_of_kind = np.argmax(np.where([m.kernel == members[0].kernel for m in scored], share, -1))
+        out = self._behind(right, share, weight, best_of_kind, self.band)
+        out |= self._behind(right, share, weight, best, 2 * self.band)
         going = {m for m, is_out in zip(scored, out, strict=True) if not is_out}
         return np.array([m not in going for m in members])
 
@@ -68,8 +63,8 @@ class Race:
 
 
 def tail(out: np.ndarray) -> np.ndarray:
-    """Of members by increasing C, those from which on all are out.
+    """Of members by increasing C, the largest Cs that are out: those after the last one that is not.
 
-    A path over C comes by what is smaller anyway, and without it would end elsewhere within the tolerance.
+    Smaller Cs that are out stay in: the path to larger ones goes through them.
     """
     return np.logical_and.accumulate(out[..., ::-1], axis=-1)[..., ::-1]

@@ -26,7 +26,7 @@ class Features:
     unseen: Any
 
     def at(self, whitening) -> Features | None:
-        """Of a kernel map: as many as another exponent asks for, the leading ones; None if these are none of them."""
+        """Of a kernel map: the leading features, as many as another exponent needs; None where this map does not have them."""
         fitted = self.space.transformer
         if whitening == fitted.whitening:
             return self
