@@ -142,6 +142,15 @@ def is_plain_matrix(X, *, sparse_too: bool = False) -> bool:
         return bool(values.flags.aligned and np.isfinite(values.sum()))
 
 
+def canonical(X):
+    """X; where it is sparse with every entry stored once, which takes a copy if it is not so."""
+    if not sparse.issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
 def _check_matrix_shape(name, shape):
     if len(shape) != 2:
         raise ValueError(f"{name} must be two-dimensional, got an array of shape {shape}.")

@@ -44,9 +44,11 @@ def test_a_dask_array_gives_the_model_of_its_rows(name, classes):
     expected = pickle.loads(pickle.dumps(inside))
     found = model.fit(da.from_array(X, chunks=(400, 3)), da.from_array(y, chunks=250), da.from_array(weight, chunks=-1))
     assert_same(found, expected)
-    for attribute in ("radius_", "margin_"):
-        if hasattr(expected, attribute):
-            np.testing.assert_allclose(getattr(found, attribute), getattr(expected, attribute), rtol=1e-4)
+    if hasattr(expected, "margin_"):
+        told = expected.margin_ < 1e6  # a separator that is zero but for rounding has any radius
+        np.testing.assert_array_equal(found.margin_ < 1e6, told)
+        np.testing.assert_allclose(found.radius_[told], expected.radius_[told], rtol=1e-4)
+        np.testing.assert_allclose(found.margin_[told], expected.margin_[told], rtol=1e-4)
     if hasattr(expected, "components_"):
         np.testing.assert_allclose(
             found.get_mahalanobis_matrix(), expected.get_mahalanobis_matrix(), rtol=1e-4, atol=1e-8

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import ConvergenceWarning, check_count, check_positive, check_weights, is_plain_matrix
+from .._checks import ConvergenceWarning, canonical, check_count, check_positive, check_weights, is_plain_matrix
 from .._compat import CallbackSupportMixin, with_callbacks
 from .._types import ArrayLike, Data
 from ..chunks import in_chunks
@@ -127,10 +127,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     def _check_training(self, X, y, sample_weight) -> Training:
         X, y = self._validated_both(X, y)
-        if sparse.issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        elif not (sparse.issparse(X) or X.flags.aligned):  # a field of packed records
+        if not (sparse.issparse(X) or X.flags.aligned):  # a field of packed records
             X = X.copy()
         if y.dtype.kind not in "iub":  # integers are classes; asking costs as much as a small fit
             check_classification_targets(y)
@@ -138,6 +135,10 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         # A row of weight zero is a row left out: also of the classes.
         # (A precomputed kernel keeps them, since its columns are rows too; the solvers leave them out.)
         drop = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        if not drop and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"kernel='precomputed' takes the square matrix of kernel values between rows, got {X.shape}."
+            )
         kept = np.flatnonzero(weight) if drop else np.arange(len(y))
         if drop and not weight.all():
             X, y, weight = X[kept], y[kept], weight[kept]
@@ -166,16 +167,18 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         """Rows and labels of a fit. Integers are labels as they are."""
         whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
         if whole and is_plain_matrix(X, sparse_too=self._accepts_sparse) and X.shape[0] == len(y) > 1:
-            return validate_data(self, X, y, skip_check_array=True)
-        accept = "csr" if self._accepts_sparse else False
-        return validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
+            X, y = validate_data(self, X, y, skip_check_array=True)
+        else:
+            accept = "csr" if self._accepts_sparse else False
+            X, y = validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
+        return canonical(X), y
 
     def _validated(self, X):
         check_is_fitted(self)
         if is_plain_matrix(X, sparse_too=self._accepts_sparse):
-            return validate_data(self, X, reset=False, skip_check_array=True)
+            return canonical(validate_data(self, X, reset=False, skip_check_array=True))
         accept = "csr" if self._accepts_sparse else False
-        return validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
+        return canonical(validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -83,8 +83,11 @@ class ChunkedTraining:
         return Form(None, Coordinates(self._shift))
 
     def tempered(self, scatter: TemperedScatter, p: float) -> Form:
-        """w'Tw / n for an exponent of the scatter."""
-        if scatter.regular:
+        """w'Tw / n for an exponent of the scatter; up to 0 it is diagonal in the features that vary."""
+        if p <= 0:
+            varying = scatter.scale > 0
+            axes, B = np.eye(len(scatter.mean))[:, varying], np.diag(scatter.scale[varying] ** (2 * p))
+        elif scatter.regular:
             axes, B = np.eye(len(scatter.mean)), scatter.standardised_matrix(p) / scatter.total
         else:
             axes, B = scatter.eigenvectors, np.diag(scatter.eigenvalues**p)

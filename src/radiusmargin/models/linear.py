@@ -29,15 +29,15 @@ class Decides(ABC):
 
     def decisions(self, X) -> np.ndarray:
         """Scores of the classes: (n,) of the second against the first, or (n, n_classes)."""
-        scores = self._in_blocks(self.reduction.class_scores, X)
+        scores = self.of_scores(self.reduction.class_scores, X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def codes(self, X) -> np.ndarray:
         """Numbers of the classes with the highest scores."""
-        return self._in_blocks(self.reduction.predict, X)
+        return self.of_scores(self.reduction.predict, X)
 
-    def _in_blocks(self, function, X):
-        """A function of scores, of few rows at a time where there are many."""
+    def of_scores(self, function, X):
+        """A function of the scores of checked rows, of few at a time where there are many."""
         blocks = split(X.shape[0], len(self.intercept))
         if len(blocks) == 1:
             return function(self.scores(X))

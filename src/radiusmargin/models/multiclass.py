@@ -40,6 +40,13 @@ class Reduction:
             pairs = count <= PAIRS_PER_ROW * n and count * d <= max(NUMBERS_PER_NUMBER * stored, FEW_NUMBERS)
         return cls(n_classes, bool(pairs))
 
+    @property
+    def n_problems(self) -> int:
+        """The number of columns."""
+        if self.pairs or self.n_classes == 2:
+            return self.n_classes * (self.n_classes - 1) // 2
+        return self.n_classes
+
     def columns(self, codes) -> ClassLabels:
         """One labelling per pair i < j, in which j is +1, or one per class, which is +1."""
         if self.pairs or self.n_classes == 2:

@@ -10,6 +10,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import expit
@@ -45,11 +46,11 @@ class Sigmoids:
             A score, the label -1 or +1, the weight of the row, and the number of the problem they belong to.
         reduction : Reduction
         """
-        known = np.isfinite(scores)
-        K = problem.max() + 1
-        found = np.array([
-            sigmoid(*(part[known & (problem == k)] for part in (scores, labels, weights))) for k in range(K)
-        ])  # fmt: skip
+        known = np.flatnonzero(np.isfinite(scores))
+        order = known[np.argsort(problem[known], kind="stable")]
+        ends = np.searchsorted(problem[order], np.arange(reduction.n_problems + 1))
+        rows = [order[start:end] for start, end in pairwise(ends)]
+        found = np.array([sigmoid(scores[own], labels[own], weights[own] / weights.mean()) for own in rows])
         return cls(found[:, 0], found[:, 1], reduction)
 
     def probabilities(self, scores) -> np.ndarray:
@@ -64,7 +65,9 @@ class Sigmoids:
 
 
 def sigmoid(scores, labels, weights):
-    """(slope, offset) of largest likelihood for smoothed targets, by Newton's method with halved steps."""
+    """(slope, offset) of largest likelihood for smoothed targets, by Newton's method with halved steps; flat without rows."""
+    if not len(scores):
+        return 0.0, 0.0
     positive = weights[labels > 0].sum()
     negative = weights[labels < 0].sum()
     target = np.where(labels > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))

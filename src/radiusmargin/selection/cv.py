@@ -39,7 +39,7 @@ Grid = float | Sequence[float] | None  # one value or several
 
 
 def _has_probabilities(search):
-    if not search.probability:
+    if not search.probability or (hasattr(search, "_model") and not hasattr(search, "_sigmoids")):
         raise AttributeError(
             "predict_proba needs probability=True before fit: the search then keeps the scores it is made of."
         )
@@ -223,6 +223,10 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self._forget()
         self._check_parameters()
         chunks = SearchInChunks.of(self, X, y, sample_weight) if self._reads_chunks(X) else None
+        if chunks and groups is not None:
+            raise ValueError(
+                "groups are for rows in memory: FSVMCV scores members on a random subsample of rows in chunks."
+            )
         if chunks:
             X, y, sample_weight = chunks.subsample(int(self.subsample))
         training = self._check_training(X, y, sample_weight)
@@ -352,14 +356,15 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         return super()._fitted_model()
 
     @available_if(_has_probabilities)
+    @chunkwise
     def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
 
         A sigmoid of every problem's score, fitted to the scores of rows that the search had held out; pairs of several
         classes are coupled. The most probable class may be another than that of `predict`, where both are close.
         """
-        X = self._validated(X)
-        return self._sigmoids.probabilities(self._model.scores(X))
+        model = self._fitted_model()
+        return model.of_scores(self._sigmoids.probabilities, self._validated(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Data) -> np.ndarray:
@@ -417,39 +422,50 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             check_linear(self)
         if any(eta > 0 for eta in listed(self.eta)):
             raise ValueError(f"FSVMCV takes rows in chunks only with eta=0, got eta={self.eta!r}.")
+        if not isinstance(self.cv, Integral):
+            raise ValueError(
+                "FSVMCV scores members on a random subsample of rows in chunks, which a splitter does not know: cv must be a "
+                f"number of folds, got {self.cv!r}. Or fit to an array in memory."
+            )
 
     def _splits(self, training, sample_weight, groups):
-        """(train, test) numbers among the rows of positive weight."""
-        codes, kept = training.codes, training.kept
+        """(train, test) numbers of training rows; those of weight zero take no part."""
+        weighted = np.flatnonzero(training.weight)
         if self.criterion != "cv":
-            return [(np.arange(len(codes)), np.arange(len(codes)))]
+            return [(weighted, weighted)]
         if isinstance(self.cv, Integral):
-            smallest = np.bincount(codes).min()
-            if smallest < 2:
-                raise ValueError("Every class needs at least 2 samples for cross-validation, the smallest has 1.")
-            n_splits = int(min(self.cv, smallest))
-            splitter = StratifiedKFold(n_splits)
-            if self.random_state is not None or self.n_repeats > 1:
-                seed = 0 if self.random_state is None else self.random_state  # repeatable by default
-                splitter = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=int(self.n_repeats), random_state=seed)
-            return list(splitter.split(codes, codes))
-        # A splitter of the user's counts the rows that were passed in, those of weight zero too.
-        n_rows = (
-            len(kept) if sample_weight is None or isinstance(sample_weight, Real) else len(np.asarray(sample_weight))
+            return [(weighted[train], weighted[test]) for train, test in self._folds(training.codes[weighted])]
+        given = sample_weight is None or isinstance(sample_weight, Real)
+        splits = list(
+            self._given_splits(training, len(training.kept) if given else len(np.asarray(sample_weight)), groups)
         )
+        if not splits:
+            raise ValueError("cv must give at least one split, got none.")
+        return splits
+
+    def _folds(self, codes):
+        smallest = np.bincount(codes).min()
+        if smallest < 2:
+            raise ValueError("Every class needs at least 2 samples for cross-validation, the smallest has 1.")
+        n_splits = int(min(self.cv, smallest))
+        splitter = StratifiedKFold(n_splits)
+        if self.random_state is not None or self.n_repeats > 1:
+            seed = 0 if self.random_state is None else self.random_state  # repeatable by default
+            splitter = RepeatedStratifiedKFold(n_splits=n_splits, n_repeats=int(self.n_repeats), random_state=seed)
+        return splitter.split(codes, codes)
+
+    def _given_splits(self, training, n_rows, groups):
+        """Those of a splitter of the user's, which counts the rows that were passed in, those of weight zero too."""
+        codes, kept, weighted = training.codes, training.kept, np.flatnonzero(training.weight)
         place, labels = np.full(n_rows, -1), np.zeros(n_rows, dtype=int)
-        place[kept], labels[kept] = np.arange(len(kept)), codes
-        splits = []
+        place[kept[weighted]], labels[kept] = weighted, codes
         for i, pair in enumerate(check_cv(self.cv, labels, classifier=True).split(labels, labels, groups)):
-            pair = [np.arange(n_rows)[np.asarray(part)] for part in pair]  # masks and negative numbers too
-            train, test = pair if len(kept) == n_rows else (place[part][place[part] >= 0] for part in pair)
+            train, test = (place[np.asarray(part)] for part in pair)  # masks and negative numbers too
+            train, test = train[train >= 0], test[test >= 0]
             absent = np.bincount(codes[train], minlength=len(self.classes_)) == 0
             if absent.any():
                 missing = self.classes_[absent].tolist()
                 raise ValueError(f"cv: split {i} has no training rows of class {missing}; use a stratified splitter.")
             if not len(test):
                 raise ValueError(f"cv: split {i} has no test rows of positive weight; leave it out.")
-            splits.append((train, test))
-        if not splits:
-            raise ValueError("cv must give at least one split, got none.")
-        return splits
+            yield train, test

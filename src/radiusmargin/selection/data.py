@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -95,9 +96,15 @@ class HeldOut:
         model = FittedClassifier(LinearModel(Raw(), coef, intercept, self.data.training.reduction), self.data.classes)
         scorer = check_scoring(model, scoring=self.data.scoring)
         truth = self.data.classes[self.codes]
-        if (self.weight == 1).all():
+        if (self.weight == 1).all() or not takes_weights(scorer):
             return scorer(model, rows, truth)
         return scorer(model, rows, truth, sample_weight=self.weight)
+
+
+def takes_weights(scorer) -> bool:
+    """Whether a scorer has a `sample_weight`: those of scikit-learn have, a function of the user's may not."""
+    parameters = signature(scorer).parameters
+    return "sample_weight" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import train_test_split
 
 from .._checks import check_choice
 from ..features.space import FeatureChoice, FeatureSpace
@@ -35,6 +34,7 @@ MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0
 SEVERAL_CS = 0.1, 1e3  # of kernels side by side, half as many as of a single one: a finer grid was not better
 MOST_COLUMNS = 2000  # from which the linear kind is as good and others are slow
 MOST_ROWS, SAMPLE = 20_000, 5_000  # rows up to which all are searched on, and how many of more are
+LEAST_OF_CLASS = 10  # rows of a class in a sample, where it has so many: two in each of five folds
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,16 +130,23 @@ def gammas_of(gamma, kernel, X) -> tuple:
     """The gammas that were given, or for "scale" multiples that suit standardised features."""
     if kernel not in MULTIPLES or not (isinstance(gamma, str) and gamma == "scale"):
         return tuple(listed(gamma))
-    varying = max(1, int(np.count_nonzero(X.max(axis=0) != X.min(axis=0))))
+    spread = X.max(axis=0) - X.min(axis=0)
+    varying = max(1, spread.count_nonzero() if sparse.issparse(spread) else np.count_nonzero(spread))
     return tuple(multiple / varying for multiple in MULTIPLES[kernel])
 
 
 def sampled(codes):
-    """Numbers of the rows that kinds are chosen on: None for all, or of very many a stratified sample, always the same."""
+    """Numbers of the rows that kinds are chosen on: None for all, or of very many a sample, always the same.
+
+    Classes have their shares of it, rare ones all rows or a few.
+    """
     if len(codes) <= MOST_ROWS:
         return None
-    rows, _ = train_test_split(np.arange(len(codes)), train_size=SAMPLE, stratify=codes, random_state=0)
-    return np.sort(rows)
+    order = np.random.default_rng(0).permutation(len(codes))
+    counts = np.bincount(codes)
+    wanted = np.maximum(np.round(SAMPLE * counts / len(codes)).astype(int), np.minimum(counts, LEAST_OF_CLASS))
+    rows = [order[codes[order] == k][:count] for k, count in enumerate(wanted)]
+    return np.sort(np.concatenate(rows))
 
 
 def check_kinds(kernel):

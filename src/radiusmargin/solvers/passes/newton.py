@@ -49,8 +49,7 @@ class Newton:
         gradient = sums.gradient(self.problem, self.coef)
         if self.step is not None and self._overshot(gradient, answer):
             return
-        H = sums.curvature(self.problem, answer)
-        self.step = -linalg.cho_solve(linalg.cho_factor(H, lower=True), gradient)
+        self.step = -solve_definite(sums.curvature(self.problem, answer), gradient)
         self.slope, self.before = float(gradient @ self.step), (self.coef, self.intercept)
         self.moved = self.known.moved(self.before, self._end())
         if self.moved > strategy.REACH * self.width:  # the curvature is that of the rows within the width
@@ -139,6 +138,15 @@ class Multipliers:
         if problem.intercept:  # an empty band leaves the intercept without curvature
             H[-1, -1] += 1e-9 * self.totals.sum() + np.finfo(float).tiny
         return H
+
+
+def solve_definite(H, g) -> np.ndarray:
+    """H^{-1} g; in directions that are so thin that rounding made H negative there, with its smallest trustworthy curvature."""
+    try:
+        return linalg.cho_solve(linalg.cho_factor(H, lower=True), g)
+    except linalg.LinAlgError:
+        curvatures, axes = np.linalg.eigh(H)
+        return axes @ ((axes.T @ g) / np.maximum(curvatures, np.finfo(float).eps * len(H) * curvatures[-1]))
 
 
 def path_on(known: Known, problem: ChunkedProblem, start, tol: float) -> tuple[Reference, ...]:

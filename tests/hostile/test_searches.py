@@ -1,0 +1,130 @@
+"""What users do with searches, chunks and sparse rows that are not as they are in examples."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs, make_classification
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GroupKFold
+
+from radiusmargin import FSVM, FSVMCV, SVM, AutoSVM
+from radiusmargin.geometry import tempered_scatter
+from radiusmargin.models.probability import Sigmoids, sigmoid
+from radiusmargin.selection.kinds import LEAST_OF_CLASS, MOST_ROWS, SAMPLE, sampled
+
+
+@pytest.fixture(scope="module")
+def three():
+    return make_classification(180, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+
+
+def in_chunks(X, y):
+    return da.from_array(X, chunks=(len(X) // 3, X.shape[1])), da.from_array(y, chunks=len(X) // 3)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("whitening", [-1.0, -0.5, 0.0])
+def test_columns_of_chunks_are_scaled_as_those_in_memory(whitening, fit_intercept):
+    """The objective of the docstring, w'T w / 2n + C sum of losses with T = n D^(1+p), at what is returned."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4)) * [1, 100, 0.01, 1]
+    X[:, 3] = X[:, 0] + X[:, 1]  # one direction without spread
+    y = (X[:, 0] + 0.01 * X[:, 1] + 0.5 + rng.normal(size=600) > 0).astype(int)
+    model = FSVM(0.01, whitening=whitening, fit_intercept=fit_intercept).fit(*in_chunks(X, y))
+    w, b = model.coef_[0], model.intercept_[0]
+    losses = np.maximum(0, 1 - (2 * y - 1) * (X @ w + b)).sum()
+    objective = 0.5 * w**2 @ X.std(axis=0) ** (2 * (1 + whitening)) + 0.01 * losses
+    assert model.objective_ == pytest.approx(objective, rel=1e-6)
+    in_memory = FSVM(0.01, whitening=whitening, fit_intercept=fit_intercept).fit(X, y)
+    assert model.objective_ == pytest.approx(in_memory.objective_, rel=1e-5)
+
+
+def test_chunks_refuse_splits_of_rows_that_they_do_not_keep_in_order(three):
+    X, y = in_chunks(*three)
+    groups = np.arange(180) % 6
+    with pytest.raises(ValueError, match="number of folds"):
+        FSVMCV(cv=GroupKFold(3)).fit(X, y)
+    with pytest.raises(ValueError, match="groups"):
+        FSVMCV(Cs=[1.0]).fit(X, y, groups=groups)
+
+
+def test_probabilities_of_chunks_are_those_of_rows(three):
+    X, y = three
+    model = AutoSVM(Cs=[0.1, 1.0], probability=True).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(in_chunks(X, y)[0]).compute(), model.predict_proba(X))
+
+
+def test_entries_stored_twice_are_added_up_by_predictions_too():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    model = SVM(kernel="rbf", gamma=0.5).fit(sparse.csr_array(X), y)
+    twice = sparse.csr_array(
+        (np.repeat(X / 2, 2), np.repeat(np.tile(np.arange(3), 40), 2), np.arange(0, 241, 6)), X.shape
+    )
+    np.testing.assert_allclose(model.decision_function(twice), model.decision_function(sparse.csr_array(X)), atol=1e-12)
+    assert twice.nnz == 240  # what was passed in stays as it is
+
+
+def test_probabilities_do_not_depend_on_the_unit_of_weights(three):
+    X, y = three
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    plain, tiny = (AutoSVM(kernel=["linear"], probability=True).fit(X, y, w) for w in (weight, weight / 1e6))
+    np.testing.assert_allclose(tiny.predict_proba(X), plain.predict_proba(X), atol=1e-3)
+
+
+def test_a_problem_without_held_out_rows_says_nothing():
+    reduction = FSVM().fit(*make_blobs(30, centers=3, random_state=0)).learnt.reduction
+    scores, labels, problem = np.array([1.0, -1.0]), np.array([1, -1]), np.array([0, 0])
+    found = Sigmoids.fit(scores, labels, np.ones(2), problem, reduction)
+    assert found.slope[1:].tolist() == found.offset[1:].tolist() == [0, 0]
+    assert (found.slope[0], found.offset[0]) == pytest.approx(sigmoid(scores, labels, np.ones(2)))
+
+
+def test_a_sample_has_rows_of_rare_classes():
+    codes = np.zeros(MOST_ROWS + 5000, dtype=int)
+    codes[:5], codes[5:400] = 1, 2
+    rows = sampled(codes)
+    assert np.bincount(codes[rows])[1:].tolist() == [5, round(SAMPLE * 395 / len(codes))]
+    assert len(rows) == pytest.approx(SAMPLE, abs=LEAST_OF_CLASS)
+    assert (np.diff(rows) > 0).all()
+
+
+def test_lists_of_kernels_take_sparse_rows(three):
+    X, y = three
+    model = FSVMCV(kernel=["linear", "rbf"], Cs=[1.0]).fit(sparse.csr_array(X), y)
+    assert model.best_score_ > 0.5
+
+
+def test_a_precomputed_kernel_leaves_rows_of_no_weight_out_of_all_folds(three):
+    X, y = three
+    weight = np.where(np.arange(180) % 4 == 0, 0.0, 1.0)
+    K = X @ X.T
+    found = FSVMCV(kernel="precomputed", Cs=[0.01, 0.1], whitening=0).fit(K, y, weight)
+    kept = np.flatnonzero(weight)
+    without = FSVMCV(kernel="precomputed", Cs=[0.01, 0.1], whitening=0).fit(K[np.ix_(kept, kept)], y[kept])
+    np.testing.assert_allclose(found.cv_results_["mean_test_score"], without.cv_results_["mean_test_score"])
+    with pytest.raises(ValueError, match="square matrix"):
+        FSVMCV(kernel="precomputed").fit(K[:, :50], y)
+
+
+def test_a_scorer_without_weights_is_asked_without(three):
+    X, y = three
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    model = FSVMCV(Cs=[1.0], scoring=lambda model, X, y: accuracy_score(y, model.predict(X))).fit(X, y, weight)
+    assert 0.5 < model.best_score_ <= 1
+
+
+def test_probability_set_after_fit_is_too_late(three):
+    model = FSVMCV(Cs=[1.0]).fit(*three).set_params(probability=True)
+    assert not hasattr(model, "predict_proba")
+
+
+def test_few_rows_of_many_columns_are_taken_at_once():
+    """In the rows or in the columns, the metric is the same."""
+    X = np.random.default_rng(0).normal(size=(60, 150))
+    X[:, 1:] += X[:, :1]
+    wide = np.hstack([X, np.zeros((60, 100))])  # columns that do not vary make it wide
+    few, many = (FSVM(0.1, whitening=0.5).fit(rows, np.arange(60) % 2) for rows in (X, wide))
+    np.testing.assert_allclose(many.coef_[:, :150], few.coef_, atol=1e-6 * np.abs(few.coef_).max())
+    assert tempered_scatter(wide).eigenvectors.shape == (250, 59)
