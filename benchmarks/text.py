@@ -126,17 +126,16 @@ def labelings(quick, n=2_000):
             yield f"{kind}, {name}, {n:,} x {X.shape[1]:,}", X, y
 
 
-def cpu(function, repeats=3):
-    """Least CPU seconds, and the last value."""
-    best = np.inf
-    for _ in range(repeats):
+def cpu(function, repeats=3, enough=0.3):
+    """Least CPU seconds, and the last value; what is quick is repeated more often."""
+    best, spent, runs = np.inf, 0.0, 0
+    while (runs < repeats and best <= 3) or (runs < 5 * repeats and spent < enough):
         start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             value = function()
-        best = min(best, time.process_time() - start)
-        if best > 3:
-            break
+        seconds = time.process_time() - start
+        best, spent, runs = min(best, seconds), spent + seconds, runs + 1
     return best, value
 
 
@@ -561,7 +560,7 @@ def main():
         title, text = f"## Text and many features: {name}", PARTS[name][0]
         found = PARTS[name][1](args.quick)
         if not args.quick:
-            command = f"`python benchmarks/text.py {name}`. {provenance()} CPU seconds, least of three."
+            command = f"`python benchmarks/text.py {name}`. {provenance()} CPU seconds, least of three, or of up to fifteen where they are quick."
             write_section(f"text-{name}", "\n\n".join([title, command, text, found]))
 
 
