@@ -42,7 +42,7 @@ class Recorder:
     def __init__(self, splits, shape):
         self.splits, self.shape, self.values = splits, shape, {}
 
-    def add(self, member, split, values):
+    def hear(self, member, split, values, right):
         kept = self.values.setdefault(member, np.zeros((REPEATS, *self.shape), dtype=np.float32))
         kept[split // FOLDS][:, self.splits[split][1]] = values
 
@@ -66,7 +66,7 @@ def measure(parts, transform=None):
         )
         data = SearchData(training, splits, search.classes_)
         recorder = Recorder(splits, training.labels.shape)
-        scores = Scores(len(splits), Progress(search), recorder)
+        scores = Scores(len(splits), Progress(search), [recorder])
         (kind,) = kinds_of(search, training)
         if name != "linear":
             kind = replace(kind, gammas=tuple(m / X.shape[1] for m in MULTIPLES[name]))
@@ -76,7 +76,7 @@ def measure(parts, transform=None):
             if name != "linear":
                 model.set_params(gamma=member.gamma)
             model.fit(training.X, y)
-            size = np.sqrt(np.mean(model._model.scores(training.X) ** 2))
+            size = np.sqrt(np.mean(model.learnt.scores(training.X) ** 2))
             label = (
                 name + (" of quantiles" if transform else ""),
                 member.whitening,
@@ -86,7 +86,7 @@ def measure(parts, transform=None):
             out[label] = (
                 folds,
                 recorder.values[member] / size,
-                (model._model.scores(units.rows(unseen)) / size).astype(np.float32),
+                (model.learnt.scores(units.rows(unseen)) / size).astype(np.float32),
             )
     return out
 

@@ -64,6 +64,14 @@ def test_fit_describe_and_predict(tmp_path, table, monkeypatch, capsys):
     assert (np.diff(chances[np.argsort(scores)]) >= 0).all()
 
 
+def test_what_a_file_is_called_decides_nothing(tmp_path, table):
+    other = tmp_path / "another name.csv"
+    other.write_bytes(table.read_bytes())
+    found = [fit_final(read_table(path), "auto").predict(read_rows(table)) for path in (table, other)]
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
 def test_columns_are_found_by_name(tmp_path, table):
     bundle = fit_final(read_table(table), "svm")
     rows = read_rows(table)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -52,7 +54,8 @@ def fit_final(
     encoder = None if task.encoder is None else clone(task.encoder).fit(task.X)
     X = task.X if encoder is None else encoder.transform(task.X)
     with threadpool_limits(limits=1):  # small fits, of which threads make none quicker
-        chosen = choose(cell, X, task.y, inner_folds(task.y, cell))
+        folds = inner_folds(task.y, replace(cell, dataset=cell.data))  # what the file is called decides nothing
+        chosen = choose(cell, X, task.y, folds)
         fitted, _ = fit_chosen(cell, chosen, X, task.y)
         calibration = calibrate(refittable(fitted, cell.inner_folds), X, task.y)
     if "cv" in final_estimator(fitted).get_params():
