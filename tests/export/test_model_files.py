@@ -67,7 +67,7 @@ def test_fit_describe_and_predict(tmp_path, table, monkeypatch, capsys):
 def test_what_a_file_is_called_decides_nothing(tmp_path):
     """Rows whose classes overlap: other folds would score otherwise."""
     rng = np.random.default_rng(0)
-    rows = "\n".join(f"{x:.3f},{z:.3f},{'ab'[x + rng.normal() > 0]}" for x, z in rng.normal(size=(90, 2)))
+    rows = "\n".join(f"{x:.3f},{z:.3f},{'ab'[int(x + rng.normal() > 0)]}" for x, z in rng.normal(size=(90, 2)))
     scores = []
     for name in ("one", "another", "third"):
         (tmp_path / f"{name}.csv").write_text("x,z,class\n" + rows)
