@@ -218,7 +218,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         Rows may come in chunks, as in `FSVM`; members are then scored on a `subsample` of them.
 
         On Ctrl-C during the scoring, `cv_results_` keeps what was finished, and the interrupt goes on. `groups` goes to a
-        splitter that wants it.
+        splitter that wants it; rows in chunks take neither, but a number of folds.
         """
         self._forget()
         self._check_parameters()

@@ -96,9 +96,16 @@ class HeldOut:
         model = FittedClassifier(LinearModel(Raw(), coef, intercept, self.data.training.reduction), self.data.classes)
         scorer = check_scoring(model, scoring=self.data.scoring)
         truth = self.data.classes[self.codes]
-        if (self.weight == 1).all() or not takes_weights(scorer):
-            return scorer(model, rows, truth)
-        return scorer(model, rows, truth, sample_weight=self.weight)
+        weights = {} if (self.weight == 1).all() or not takes_weights(scorer) else {"sample_weight": self.weight}
+        try:
+            return scorer(model, rows, truth, **weights)
+        except AttributeError as error:
+            if "predict_proba" not in str(error):
+                raise
+            raise ValueError(
+                f"scoring={self.data.scoring!r} needs probabilities, which the members of a search do not have: take one of "
+                "classes or scores, such as 'balanced_accuracy' or 'roc_auc'."
+            ) from error
 
 
 def takes_weights(scorer) -> bool:
