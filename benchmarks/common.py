@@ -47,14 +47,20 @@ def seconds(function):
     return time.perf_counter() - start, value
 
 
-def real_sets(names):
-    """(name, standardised X, labels -1/+1) for the data sets that RADIUSMARGIN_DATA holds."""
+def loaded(names):
+    """(name, task) of the data sets that are here; of the others it is said that they are left out."""
     for name in names:
         try:
             task = datasets.load(name)
         except datasets.DataError as error:
             print(f"{name}: left out ({str(error).splitlines()[0]})")
-            continue
+        else:
+            yield name, task
+
+
+def real_sets(names):
+    """(name, standardised X, labels -1/+1) for the data sets that RADIUSMARGIN_DATA holds."""
+    for name, task in loaded(names):
         X = task.X.toarray() if hasattr(task.X, "toarray") else np.asarray(task.X, dtype=float)
         spread = X.std(axis=0)
         X = (X - X.mean(axis=0))[:, spread > 0] / spread[spread > 0]

@@ -130,12 +130,7 @@ FEWEST, MOST_ROWS = 5, 4_000  # rows of a class, and of all
 def defaults():
     """Both as they come, on all classes: half of the rows, as many as there are folds of a class at least."""
     rows, ratios = [], []
-    for name in DEFAULTS:
-        try:
-            task = datasets.load(name)
-        except datasets.DataError as error:
-            print(f"{name}: left out ({str(error).splitlines()[0]})")
-            continue
+    for name, task in common.loaded(DEFAULTS):
         order = np.random.default_rng(0).permutation(len(task.y))[: min(len(task.y) // 2, MOST_ROWS)]
         X, y = np.asarray(task.X, dtype=float)[order], np.asarray(task.y)[order]
         classes, counts = np.unique(y, return_counts=True)

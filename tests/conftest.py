@@ -10,7 +10,9 @@ def data_home():
     """The folder of the real data, which are other people's and not part of the repository."""
     home = os.environ.get("RADIUSMARGIN_DATA")
     if not home:
-        pytest.skip("RADIUSMARGIN_DATA is not set: the real data are not here")
+        pytest.skip(
+            "needs real data, which are other people's and not in the repository: set RADIUSMARGIN_DATA to their folder"
+        )
     return home
 
 

@@ -76,7 +76,8 @@ def test_the_reader_finds_numbers_and_passages():
 
 
 @pytest.mark.skipif(
-    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9), reason="the page has the names of scikit-learn 1.9"
+    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9),
+    reason="the page lists the parameters of scikit-learn 1.9, and earlier versions have others",
 )
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of parameters that change with 1.10
 @pytest.mark.parametrize(

@@ -161,7 +161,9 @@ print("finished")
 
 
 #: Without them, on Windows, processes that share a store may do a cell twice, which is harmless.
-needs_claims = pytest.mark.skipif(store_module.fcntl is None, reason="claims are POSIX locks; there are none here")
+needs_claims = pytest.mark.skipif(
+    store_module.fcntl is None, reason="claims are POSIX locks, which this system lacks: a cell may be done twice"
+)
 
 
 def _start(path, pause, runs=2):

@@ -25,7 +25,7 @@ UNREADABLE = (
     EOFError,  # a gzip file that was cut off
     zlib.error,  # a gzip file that was damaged
     ValueError,  # malformed content, of pandas, NumPy and scikit-learn
-    NotImplementedError,  # SciPy, of ARFF attributes that are neither numbers nor categories; zip methods
+    NotImplementedError,  # what SciPy raises for ARFF attributes of texts or dates, and zipfile for other compressions
     zipfile.BadZipFile,  # an npz file that was cut off or damaged
     RuntimeError,  # an encrypted zip
     MemoryError,  # an array that is announced larger than it can be
