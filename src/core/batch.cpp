@@ -44,7 +44,7 @@ std::vector<Group> groups_of(const Batch& batch, const Options& options, const S
     };
     const Quadratics& B = batch.regularizers;
     if (!std::holds_alternative<SparseArray>(batch.source) || batch.subsets.size() < 2) return alone();
-    if (!strategy::visit_sparse(batch.d()) || B.dense || B.linear || start.theta || start.alpha) return alone();
+    if (!strategy::visit(batch.d()) || B.dense || B.linear || start.theta || start.alpha) return alone();
     if (options.method == Method::interior_point) return alone();
     for (const Subset& subset : batch.subsets)
         if (has_duplicates(subset, batch.n())) return alone();

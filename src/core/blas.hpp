@@ -32,6 +32,14 @@ inline void inner_gram(double* A, Index D, Index m, double* H) {
     dsyrk(&lower, &yes, &n, &k, &one, A, &k, &zero, H, &n);
 }
 
+// A'B for column-major A (D x m) and B (D x k), into columns of `stride` numbers.
+inline void products(double* A, Index m, double* B, Index k, Index D, double* out, Index stride) {
+    char yes = 'T', no = 'N';
+    int rows = static_cast<int>(m), columns = static_cast<int>(k), inner = static_cast<int>(D), to = static_cast<int>(stride);
+    double one = 1.0, zero = 0.0;
+    dgemm(&yes, &no, &rows, &columns, &inner, &one, A, &inner, B, &inner, &zero, out, &to);
+}
+
 inline bool factorise(double* H, Index D) {
     if (D <= strategy::kBlasFrom || dpotrf == nullptr) return cholesky(H, D);
     char lower = 'L';

@@ -99,7 +99,7 @@ class Path {
         Solution sifted;
         sifted.n_iter = start.n_iter;
         if constexpr (CanPick<Rows>)
-            if (options.method == Method::automatic && strategy::sift(abilities<Rows>, problem.n(), problem.D(), options.tol)) {
+            if (options.method == Method::automatic && strategy::sift(problem.n(), problem.D(), options.tol)) {
                 certify_zero(problem, sifted);
                 if (Sifting<Rows>(problem, options).run(start, sifted) || sifted.n_iter >= options.max_iter) return sifted;
             }

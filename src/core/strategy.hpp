@@ -59,12 +59,15 @@ constexpr Index kRowSpaceRows = 4096;  // most rows whose inner products are for
 
 // -- Many features: coordinate descent ----------------------------------------------------------------------------------
 
-// Features from which one multiplier is moved after the other before anything d x d is formed.
-constexpr Index kVisitSparse = 400, kVisitDense = 200;
-inline bool visit_sparse(Index d) { return d >= kVisitSparse; }
-inline bool visit(const Abilities& rows, Index d) { return rows.sparse ? visit_sparse(d) : d >= kVisitDense; }
-inline bool sift(const Abilities& rows, Index n, Index D, double tol) {
-    return sift_by_sample(n, D) || (sift_by_rough(n, D, tol) && !visit(rows, D));
+// Features from which one multiplier is moved after the other before anything d x d is formed. Of dense rows a fit then takes a
+// third of the time at a small C (5,000 x 673 pixels, 0.001), and as much at a larger one; with 250 and 300 features 1.1 to 1.35
+// times as much.
+constexpr Index kManyFeatures = 400;
+inline bool visit(Index d) { return d >= kManyFeatures; }
+// From multipliers of the C before Newton's steps in dense rows get on faster: a path takes 0.6 of the time (5,000 x 673).
+inline bool visit_from(const Abilities& rows, bool warm) { return rows.sparse || !warm; }
+inline bool sift(Index n, Index D, double tol) {
+    return sift_by_sample(n, D) || (sift_by_rough(n, D, tol) && !visit(D));
 }
 // Dense rows of which at most this share is not zero (pixels, one-hot columns) are visited in a sparse copy, which takes less than
 // half of their room; as many rows tell.
@@ -100,17 +103,16 @@ constexpr Index kMeanSample = 500;
 // -- Few rows: their inner products -------------------------------------------------------------------------------------
 
 // Newton's method in coordinates of the rows, after pairs of them. With fewer rows than features it is the smaller problem in
-// every respect (a third of the time at as many). Of the time in features it takes a half at twice as many rows, as much at
-// three times, and twice as much at five times (100 features; at C = 0.01 a third, a half and as much). Up to five times
-// where pairs alone will do: along a path all Cs share the inner products. A dense regulariser makes these dear, and
-// sparse rows Newton's matrix cheap. At kRowSpaceRows the cube of the band is too much.
+// every respect. Of the time in features a path takes 0.85 at as many rows (600 x 300 0.8), as much at twice as many and 1.2 to 1.5
+// times as much at three times (pixels, 1e-3 to 1e-7). A dense regulariser makes inner products dear, and sparse rows Newton's
+// matrix cheap. At kRowSpaceRows the cube of the band is too much.
 constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
 constexpr int kSweeps = 10;     // over pairs: a problem that takes more (a large C) may take hundreds
-inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer, double tol) {
+inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer) {
     if (!rows.row_gram) return false;
     if (!rows.gram || (d > n && !(rows.sparse && n > kRowSpaceRows))) return true;
     if (rows.sparse || dense_regularizer || n > kRowSpaceRows) return false;
-    return n <= (tol >= kNear ? 5 : 3) * d;
+    return n <= 2 * d;
 }
 
 // -- Rows of a kernel ---------------------------------------------------------------------------------------------------
@@ -173,6 +175,12 @@ constexpr int kCertificates = 30;
 // updates all steps together take 0.85 of the time at 100 features and 0.55 at 300 and 600 (2,000 to 5,000 rows).
 constexpr Index kMostUpdates = 20;
 inline bool form_anew(Index changed, Index m, Index updates) { return 2 * changed > m || updates >= kMostUpdates; }
+
+// A band of fewer rows than coefficients is solved for in its rows: paths take 0.75 of the time where it mostly is (500 x 100 and
+// 1,000 x 300 pixels), and 0.95 to 1 elsewhere. Shares of 0.6 to 0.8 are alike, at 0.4 half of the gain is lost. Inner products of
+// twice its rows are kept, as long as these take no more than 128 MiB, or of its rows alone.
+inline bool narrow(Index m, Index D) { return m > 0 && 5 * m <= 4 * D; }
+inline Index kept_rows(Index m) { return std::max<Index>(m, std::min<Index>(2 * m, 4096)); }
 
 // Rows of a narrow band are expected back in it after the multipliers have moved on; those of a wide one have left for good. All
 // steps together take 0.9 of the time, and 0.95 of that with this bound (12 sets, 1e-6 and 1e-7; 1.5 to 5 are alike).

@@ -274,6 +274,26 @@ def test_the_range_of_C_grows_at_an_edge_and_stays_where_given():
     assert fixed.Cs_.tolist() == [0.001, 0.01]
 
 
+def test_the_range_of_C_grows_downwards_step_by_step():
+    """Two columns of signal among eighty: the best C is below the first one, and no more is tried than one below it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 80)), np.arange(120) % 2
+    X[:, :2] += 0.5 * y[:, None]
+    model = FSVMCV(Cs=4, combine="best", random_state=0).fit(X, y)
+    steps = model.Cs_[1:] / model.Cs_[:-1]
+    assert len(model.Cs_) > 4
+    assert model.C_ in model.Cs_[:2]
+    assert model.C_ < 1 / 120 * 1.01
+    np.testing.assert_allclose(steps, steps[0])
+
+
+@pytest.mark.parametrize(("columns", "exponents"), [(32, {0.0, 0.5}), (33, {0.0})])
+def test_few_columns_are_whitened_by_default(columns, exponents):
+    X = np.random.default_rng(0).normal(size=(60, columns))
+    model = FSVMCV(Cs=[1.0]).fit(X, X[:, 0] > 0)
+    assert {p["whitening"] for p in model.cv_results_["params"]} == exponents
+
+
 def test_smoothed_members():
     X, y = overlapping(80)
     model = FSVMCV(

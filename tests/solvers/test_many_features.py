@@ -53,6 +53,24 @@ def test_matches_the_oracle(form, fit_intercept, B, C):
     assert result.objective == pytest.approx(optimum, rel=1e-6)
 
 
+@pytest.mark.parametrize("rows", ["dense", "sparse", "each row twice"])
+@pytest.mark.parametrize("B", ["identity", "diagonal", "dense"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_band_of_fewer_rows_than_features(rows, B, fit_intercept):
+    """Newton's systems are then solved in the rows of the band: of 300 about forty are on the margin, of 90 features."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 90)) * rng.uniform(0.3, 3.0, 90) + 5.0
+    y = np.where((X - 5.0) @ rng.normal(size=90) + 2 * rng.normal(size=300) > 0, 1.0, -1.0)
+    if rows == "each row twice":  # their inner products are singular
+        X, y = np.repeat(X[:150], 2, axis=0), np.repeat(y[:150], 2)
+    mixed = np.linalg.qr(rng.normal(size=(90, 90)))[0] * rng.uniform(0.5, 2.0, 90)
+    B = {"identity": None, "diagonal": rng.uniform(0.2, 5.0, 90), "dense": mixed @ mixed.T}[B]
+    data = sparse.csr_array(X) if rows == "sparse" else X
+    for C in (1e-3, 1.0):
+        result = hinge_svm(data, y, C, B, None, fit_intercept, tol=1e-8)
+        assert_certified(X, y, C, result, 1e-8, B, None, fit_intercept)
+
+
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 def test_the_problem_of_linear_svc(C):
     """Its intercept is one more feature, of ones, and penalised."""

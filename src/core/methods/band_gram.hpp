@@ -7,6 +7,14 @@
 
 namespace rm {
 
+// The rows of the band in order, and their weights in Newton's matrix: the penalty times those of the loss.
+struct Band {
+    const Index* J;
+    Index m;
+    const double* weights;
+    double penalty;
+};
+
 // Lower triangle of sum_{i in J} weights_i a_i a_i' for one J after the other, each in order.
 template <class Rows>
 class BandGram {

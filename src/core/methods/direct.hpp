@@ -14,7 +14,8 @@ bool visit_rows(const Problem<Rows>& problem, const Options& options, const Solu
     if constexpr (CanVisit<Rows>) {
         const Index n = problem.n(), d = problem.d();
         if (options.method == Method::interior_point || problem.q || problem.B.dense()) return false;
-        if (!strategy::visit(abilities<Rows>, d) || !problem.A.contiguous()) return false;
+        if (!strategy::visit(d) || !problem.A.contiguous()) return false;
+        if (!strategy::visit_from(abilities<Rows>, !start.alpha.empty())) return false;
         double stored = 0;
         for (Index i = 0; i < n; ++i) stored += double(problem.A.stored(i));
         const strategy::Patience patience = strategy::patience(abilities<Rows>, n, d, std::max(stored, 1.0));
@@ -38,7 +39,7 @@ void solve_by_newton(const Problem<Rows>& problem, const Options& options, const
     const Index n = problem.n(), d = problem.d();
     const auto left = [&] { return options.max_iter - best.n_iter; };
     const int budget = options.method == Method::interior_point ? 0 : std::min(left(), strategy::kNewtonSteps);
-    const bool by_rows = !problem.q && strategy::in_row_space(abilities<Rows>, n, d, problem.B.dense(), options.tol);
+    const bool by_rows = !problem.q && strategy::in_row_space(abilities<Rows>, n, d, problem.B.dense());
     if constexpr (CanRowGram<Rows>)
         if (by_rows) RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
     if constexpr (CanGram<Rows>)

@@ -4,6 +4,7 @@
 // a = clip(a0 + s z, 0, 1). Its Newton matrix is diag(B, 0) + s sum_{0 < a < 1} c a_i a_i': only the band counts.
 #pragma once
 #include "methods/band_gram.hpp"
+#include "methods/narrow_band.hpp"
 
 namespace rm {
 
@@ -81,14 +82,6 @@ void run_augmented_lagrangian(Method& method, const Options& options, int max_it
     method.offer(best);
 }
 
-// The rows of the band in order, and their weights in Newton's matrix: the penalty times those of the loss.
-struct Band {
-    const Index* J;
-    Index m;
-    const double* weights;
-    double penalty;
-};
-
 // An empty band leaves the intercept without curvature; the line search corrects the long step.
 inline double intercept_curvature(Index n, const double* c) {
     double total = 0;
@@ -104,7 +97,7 @@ class FormedSystem {
   public:
     FormedSystem(const Problem<Rows>& problem, const Options& options)
         : problem_(problem), options_(options), d_(problem.d()), D_(problem.D()),
-          curvature_(intercept_curvature(problem.n(), problem.c)), gram_(problem.A, problem.c) {
+          curvature_(intercept_curvature(problem.n(), problem.c)), gram_(problem.A, problem.c), narrow_(problem) {
         if constexpr (kFewFeatures)
             width_ = problem.A.width(), H_.resize(problem.A.padded_size());
         else
@@ -114,6 +107,7 @@ class FormedSystem {
         if constexpr (kFewFeatures) {
             problem_.A.gram_rows(band.J, band.m, band.weights, H_.data());
         } else {
+            if (strategy::narrow(band.m, D_) && narrow_.solve(band, curvature_, gradient, step)) return true;
             const Vector& G = gram_.of(band.J, band.m);
             for (Index k = 0; k < D_; ++k)
                 for (Index l = k; l < D_; ++l) H_[k * D_ + l] = band.penalty * G[k * D_ + l];
@@ -140,6 +134,7 @@ class FormedSystem {
     Index d_, D_, width_;
     double curvature_;
     BandGram<Rows> gram_;
+    NarrowBand<Rows> narrow_;
     Vector H_;
 };
 

@@ -44,7 +44,7 @@ struct SparseArray : FeatureSource {
     }
     // Rows that visits lead through in any order are not centred: it would cost a pass, and d numbers a problem.
     Vector centre(const std::vector<Index>& J) const {
-        if (strategy::visit_sparse(d)) return Vector(d, 0.0);
+        if (strategy::visit(d)) return Vector(d, 0.0);
         return middle(d, J, [this](Index i, double* sum) { add(i, 1.0, sum); });
     }
     template <class F>
@@ -74,7 +74,7 @@ class SparseCopy {
     SparseArray array() const { return {values_.data(), indices_.data(), indptr_.data(), n_, d_}; }
 
     static bool pays(const DenseArray& X) {
-        return strategy::visit_sparse(X.d) && X.column_stride == 1 && strategy::mostly_zeros(stored_share(X));
+        return strategy::visit(X.d) && X.column_stride == 1 && strategy::mostly_zeros(stored_share(X));
     }
 
   private:
@@ -159,7 +159,7 @@ class SparseRows : public Features {
             B.divide(row.data());
             for (Index j = i; j < n; ++j) products[i * n + j] = products[j * n + i] = dot_row(j, row.data());
         }
-        const bool centred = D_ > d() && !strategy::visit_sparse(d());  // as `mean` is
+        const bool centred = D_ > d() && !strategy::visit(d());  // as `mean` is
         return row_gram_ = signed_gram(products.data(), n, all, y_.data(), centred);
     }
     void copy_row(Index i, double* out) const {

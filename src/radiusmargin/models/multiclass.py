@@ -63,10 +63,17 @@ class Reduction:
         """
         if self.n_classes == 2 or not self.pairs:
             return scores
-        flat = scores.reshape(-1, scores.shape[-1])  # a sparse matrix takes two axes only
-        votes, sums = np.where(flat > 0, 0.5, -0.5) @ self._sides, flat @ self._sides
-        found = votes + (self.n_classes - 1) / 2 + sums / (3 * (np.abs(sums) + 1))
-        return found.reshape(*scores.shape[:-1], self.n_classes)
+        votes, sums = self._of_classes(np.where(scores > 0, 0.5, -0.5)), self._of_classes(scores)
+        return votes + (self.n_classes - 1) / 2 + sums / (3 * (np.abs(sums) + 1))
+
+    def _of_classes(self, scores):
+        """Scores (..., n, pairs) added up to (..., n, classes)."""
+        if not sparse.issparse(self._sides):
+            return scores @ self._sides
+        added = [
+            (self._sides.T @ block.T).T for block in scores.reshape(-1, *scores.shape[-2:])
+        ]  # which takes two axes only
+        return np.stack(added).reshape(*scores.shape[:-1], self.n_classes)
 
     def predict(self, scores):
         """Codes (..., n) from scores (..., n, columns)."""

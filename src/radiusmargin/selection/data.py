@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
@@ -75,8 +76,8 @@ class HeldOut:
         shape, (K, d), found = coef.shape[:2], coef.shape[2:], []
         coef, intercept = coef.reshape(-1, K, d), intercept.reshape(-1, K)
         for block in split(len(coef), K * len(self.codes), BLOCK):
-            values = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
-            found.append(self.score_values(values.T.reshape(-1, K, len(self.codes)), keep, block))
+            values = _products(coef[block].reshape(-1, d), rows).reshape(-1, K, len(self.codes))
+            found.append(self.score_values(values + intercept[block][..., None], keep, block))
         return np.concatenate(found).reshape(shape)
 
     def score_values(self, values, keep=None, block=slice(None)):
@@ -106,6 +107,11 @@ class HeldOut:
                 f"scoring={self.data.scoring!r} needs probabilities, which the members of a search do not have: take one of "
                 "classes or scores, such as 'balanced_accuracy' or 'roc_auc'."
             ) from error
+
+
+def _products(coef, rows):
+    """Of separators with rows: those of one separator side by side."""
+    return np.asarray(rows @ coef.T).T if sparse.issparse(rows) else coef @ rows.T
 
 
 def takes_weights(scorer) -> bool:

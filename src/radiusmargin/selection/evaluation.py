@@ -17,7 +17,8 @@ from .race import tail
 from .scores import TIE
 from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds, Way
 
-EXTENSIONS = 3  # times that a grid of C chosen from the data may grow at an edge
+MOST_ADDED = 9  # Cs by which a grid that was chosen from the data may grow at its edges
+ABOVE = 3  # of them at a time above its largest: the first has no neighbour to start from, and is the dearest
 # Relative gaps of fits that are only scored. With linear fits to 1e-3 other members are chosen than with exact ones; with
 # fits of kernels to 1e-3 the same (benchmarks/kernel_search.py).
 EXACT, EXACT_KERNEL = 1e-7, 1e-3
@@ -47,15 +48,17 @@ class Evaluation:
 
     def run(self, Cs, may_grow):
         """Score the grid; where it may grow it does while the best of its Cs is at an edge."""
-        for _ in range(EXTENSIONS + 1):
+        added = 0
+        while True:
             tasks = [
                 Task(group, group.powers, np.asarray(Cs), tuple(range(self.scores.n_splits)), self.options)
                 for group in self.groups
             ]
             self.scores.progress.expected += len(Cs) * self.scores.n_splits * sum(len(t.powers) for t in tasks)
             self._score(tasks)
-            Cs = self._beyond_the_edge() if may_grow else None
-            if Cs is None:
+            Cs = self._beyond_the_edge() if may_grow and added < MOST_ADDED else ()
+            added += len(Cs)
+            if not len(Cs):
                 return
 
     def _score(self, tasks):
@@ -96,14 +99,14 @@ class Evaluation:
         standing = [m for m in own if m not in self.scores.given_up]
         tried, best = np.unique([m.C for m in own]), self.scores.best(among=standing).C
         if len(tried) < 3 or best not in tried[[0, -1]]:
-            return None
+            return ()
         # What only ties at the edge, such as saying the same class always, gains nothing beyond it either.
         inner = tried[1] if best == tried[0] else tried[-2]
         before = [m for m in standing if inner == m.C]
         if before and self.scores.summary(before)[1].max() >= self.scores.summary(standing)[1].max() - TIE:
-            return None
-        steps = (tried[-1] / tried[0]) ** (np.arange(1, 4) / (len(tried) - 1))
-        return best * steps if best == tried[-1] else best / steps[::-1]
+            return ()
+        step = (tried[-1] / tried[0]) ** (1 / (len(tried) - 1))
+        return best * step ** np.arange(1.0, ABOVE + 1) if best == tried[-1] else np.array([best / step])
 
 
 def evaluate(search, kinds, data, scores, race=None):

@@ -15,18 +15,18 @@ from scipy import sparse
 from .._checks import check_choice
 from ..features.space import FeatureChoice, FeatureSpace
 from ..features.units import InUnits, Ranks, Standard, Units
-from ..geometry.tempered import can_whiten
 from ..models.training import Training
 
 AUTO = ("linear", "rbf", "laplacian", "laplacian-ranks")
 NAMES = (*AUTO, "rbf-ranks", "poly", "sigmoid", "cosine")
 RANKS = "-ranks"  # ends the name of a kind that looks at features by their ranks
-# As accurate on the sets for choosing as five exponents up to 1, at less than half of their time (benchmarks/auto_choices.py).
-LINEAR_POWERS = (0.0, 0.5)
+# As accurate on the sets for choosing as five exponents up to 1, at less than half of their time (benchmarks/auto_choices.py). Of
+# more features the second costs as much as the first, or twice that, and gains nothing (benchmarks/exponents.py).
+LINEAR_POWERS, FEW_FEATURES = (0.0, 0.5), 32
+STANDARDISED = (0.0,)
 KERNEL_POWERS = (0.0,)  # whitening gained nothing there (benchmarks/averaging.py)
 # Of text neither: rare words must not weigh as much as common ones, but somewhat more than they do (benchmarks/text.py).
 TEXT_POWERS = (-1.0, -0.5)
-STANDARDISED = (0.0,)  # of dense data too wide for a scatter
 TEXT_HIGHEST = 1.0  # C of text, unless the best is there: scaled columns make rows long, and fits beyond are slow
 TEXT_COLUMNS = 1000  # of a sparse matrix from which it is taken for text, or for something like it
 # What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
@@ -117,7 +117,7 @@ def exponents(search, choice, X):
             return KERNEL_POWERS
         if is_text(X):
             return TEXT_POWERS
-        return LINEAR_POWERS if can_whiten(*X.shape) else STANDARDISED
+        return LINEAR_POWERS if X.shape[1] <= FEW_FEATURES else STANDARDISED
     return tuple(float(p) for p in listed(search.whitening))
 
 
