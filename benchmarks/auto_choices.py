@@ -23,11 +23,13 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import QuantileTransformer
 
 from radiusmargin import FSVM, FSVMCV
+from radiusmargin.features.space import FeatureChoice
 from radiusmargin.features.units import Standard
 from radiusmargin.models.multiclass import Reduction
+from radiusmargin.problems import Options
 from radiusmargin.selection.data import SearchData
 from radiusmargin.selection.evaluation import evaluate
-from radiusmargin.selection.kinds import kinds_of
+from radiusmargin.selection.kinds import Grids, kinds_of
 from radiusmargin.selection.progress import Progress
 from radiusmargin.selection.scores import Scores
 
@@ -67,10 +69,11 @@ def measure(parts, transform=None):
         data = SearchData(training, splits, search.classes_)
         recorder = Recorder(splits, training.labels.shape)
         scores = Scores(len(splits), Progress(search), [recorder])
-        (kind,) = kinds_of(search, training)
+        grids = Grids.of(search)
+        (kind,) = kinds_of(FeatureChoice.of(search), grids, training)
         if name != "linear":
             kind = replace(kind, gammas=tuple(m / X.shape[1] for m in MULTIPLES[name]))
-        evaluate(search, [kind], data, scores)
+        evaluate([kind], grids, data, scores, Options())
         for member, folds in scores.table.items():
             model = FSVM(member.C, whitening=member.whitening, kernel=name, degree=2, coef0=1.0, tol=1e-5)
             if name != "linear":

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM
+from radiusmargin.features.space import FeatureChoice
 from radiusmargin.models.probability import coupled, sigmoid
 from radiusmargin.selection import kinds
 
@@ -59,7 +60,10 @@ def test_scores_are_those_of_a_grid_search_for_every_kind(moons):
 def test_the_model_is_the_weighted_mean_of_members_over_their_sizes():
     X, y = load_wine(return_X_y=True)
     model = FSVMCV(5, kernel=["linear", "rbf", "laplacian-ranks"], tol=1e-8).fit(X, y)
-    units = {kind.name: kind for kind in kinds.kinds_of(model, model._check_training(X, y, None))}
+    units = {
+        kind.name: kind
+        for kind in kinds.kinds_of(FeatureChoice.of(model), kinds.Grids.of(model), model._check_training(X, y, None))
+    }
     weights = [member["weight"] for member in model.members_]
     assert sum(weights) == pytest.approx(1)
     shares = {kind: sum(m["weight"] for m in model.members_ if m["kernel"] == kind) for kind in units}

@@ -7,14 +7,12 @@ good to within the noise of the test rows (docs/large.md has the figures).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..features.space import Raw
-from ..models.chunked import ChunkedTraining, keep_features, keep_history, print_pass
+from ..models.chunked import ChunkedTraining
 from ..models.linear import LinearModel, Sum
-from ..problems import Options
 from .average import Averaged, directions_of, over_sizes
 
 MOST_MEMBERS = 5  # in an average: each is a separator in every pass, and of many rows nearly all are near-best
@@ -27,17 +25,14 @@ class SearchInChunks:
 
     Attributes
     ----------
-    X : whatever was given to `fit`
     training : ChunkedTraining
     """
 
-    X: Any
     training: ChunkedTraining
 
     @classmethod
     def of(cls, search, X, y, sample_weight) -> SearchInChunks:
-        data = X, y, sample_weight
-        return cls(X, ChunkedTraining.of(search, data, full=True, least_rows=2 * int(search.subsample)))
+        return cls(ChunkedTraining.of(search, (X, y, sample_weight), full=True, least_rows=2 * int(search.subsample)))
 
     def subsample(self, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(X, y, weight) of random rows; of rare classes there are more, of less weight."""
@@ -59,16 +54,17 @@ class SearchInChunks:
         best = sorted(scores.near_best(band), key=lambda m: (-scores.table[m].mean(), m.preference))[:MOST_MEMBERS]
         return {member: 1 / len(best) for member in best}
 
-    def average(self, search, weights) -> Averaged:
-        """Members fitted to all rows in the same passes, and averaged as `Averaging` does."""
+    def average(self, weights, options, told) -> tuple[Averaged, list]:
+        """Members fitted to all rows in the same passes, and averaged as `Averaging` does; and the result of every problem.
+
+        `told` is called after every pass, unless it is None.
+        """
         training, members = self.training, list(weights)
         scatters = {kind: training.scatter(kind) for kind in {m.scatter for m in members}}
         forms = [training.tempered(scatters[m.scatter], float(m.whitening)) for m in members]
-        options = Options(float(search.tol), int(search.max_iter))
         Cs = [float(m.C) for m in members]
-        found = training.solve(list(zip(Cs, forms, strict=True)), options, print_pass(search))
+        found = training.solve(list(zip(Cs, forms, strict=True)), options, told)
         results = [result for own in found for result in own]
-        keep_history(search, results)
         coef = np.array([[r.coef for r in own] for own in found])
         intercept = np.array([[r.intercept for r in own] for own in found])
         shares = over_sizes(weights, self._sizes(coef, intercept))
@@ -76,10 +72,9 @@ class SearchInChunks:
         moments = training.moments
         directions = directions_of(coef @ moments.scatter @ coef.T / moments.total)
         model = LinearModel(Raw(), coef, intercept, training.reduction)
-        return Averaged(
-            Sum((model,)), directions, dict(zip(members, shares, strict=True)), float(sum(r.objective for r in results)),
-            float(sum(r.dual_objective for r in results)), int(sum(r.n_iter for r in results)),
-        )  # fmt: skip
+        totals = [sum(getattr(r, name) for r in results) for name in ("objective", "dual_objective", "n_iter")]
+        shares = dict(zip(members, shares, strict=True))
+        return Averaged(Sum((model,)), directions, shares, float(totals[0]), float(totals[1]), int(totals[2])), results
 
     def _sizes(self, coef, intercept):
         """Root mean squares of the members' scores on all rows, which their moments tell."""
@@ -87,10 +82,6 @@ class SearchInChunks:
         variance = np.einsum("mkd,de,mke->mk", coef, moments.scatter, coef) / moments.total
         squares = variance + (coef @ moments.mean + intercept) ** 2
         return np.sqrt(squares.mean(axis=1))
-
-    def keep_features(self, search):
-        """The features of the data, not of the subsample, which has no names."""
-        keep_features(search, self.X, self.training.overview.n_features)
 
 
 __all__ = ["SearchInChunks"]

@@ -17,8 +17,9 @@ from sklearn.utils.metaestimators import available_if
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number, check_positive
 from .._compat import with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
+from ..features.space import FeatureChoice
 from ..models.base import MarginEstimator
-from ..models.chunked import check_linear
+from ..models.chunked import check_linear, keep_features, keep_history, print_pass
 from ..models.chunkwise import chunkwise
 from ..models.fsvm import FSVM
 from ..models.metric import MetricTransformerMixin
@@ -28,7 +29,7 @@ from .average import Averaging
 from .chunked import SearchInChunks
 from .data import SearchData
 from .evaluation import evaluate
-from .kinds import check_grid, check_kinds, kinds_of, listed, sampled
+from .kinds import Grids, check_grid, check_kinds, kinds_of, listed, sampled
 from .out_of_fold import OutOfFold
 from .plan import groups_of
 from .progress import Progress
@@ -228,18 +229,18 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
                 "groups are for rows in memory: FSVMCV scores members on a random subsample of rows in chunks."
             )
         if chunks:
-            X, y, sample_weight = chunks.subsample(int(self.subsample))
+            given, (X, y, sample_weight) = X, chunks.subsample(int(self.subsample))
         training = self._check_training(X, y, sample_weight)
-        if chunks:
-            chunks.keep_features(self)
-        kinds = kinds_of(self, training, linear_alone=chunks is not None)
+        if chunks:  # the features of the data, not of the subsample, which has no names
+            keep_features(self, given, training.X.shape[1])
+        kinds = self._kinds(training, linear_alone=chunks is not None)
         data = self._search_data(training, kinds, sample_weight, groups)
         kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
-        race = Race.of(self, data)
+        race = Race.of(data, self.band) if self.race else None
         scores = Scores(len(data.splits), Progress(self), [listener for listener in (kept, race) if listener])
         with scores.progress.whole():
             try:
-                evaluate(self, kinds, data, scores, race)
+                evaluate(kinds, Grids.of(self), data, scores, self._options, race)
             except KeyboardInterrupt:
                 self._report_interrupted(scores, kinds)
                 raise
@@ -258,13 +259,22 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             self._warn_unless_converged()
         return self
 
+    def _kinds(self, training, linear_alone):
+        kinds = kinds_of(FeatureChoice.of(self), Grids.of(self), training, linear_alone=linear_alone)
+        return [replace(kind, tol=float(self.cv_tol)) for kind in kinds] if self.cv_tol else kinds
+
+    @property
+    def _options(self):
+        """How what was chosen is fitted to all rows."""
+        return Options(float(self.tol), int(self.max_iter), self.n_jobs)
+
     def _search_data(self, training, kinds, sample_weight, groups):
         precomputed = kinds[0].features.is_precomputed
         rows = sampled(training.codes) if len(kinds) > 1 and isinstance(self.cv, Integral) else None
         if rows is not None:
             training = replace(training, X=training.X[rows], codes=training.codes[rows], weight=training.weight[rows])
         splits = self._splits(training, sample_weight, groups)
-        return SearchData(training, splits, self.classes_, self.class_weight, self.scoring, precomputed)
+        return SearchData(training, splits, self.classes_, self.class_weight, self.scoring, self.criterion, precomputed)
 
     def _report_interrupted(self, scores, kinds):
         scores.drop_unfinished()
@@ -300,9 +310,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
             return {best: 1.0}
         weights = {best: 1.0} if self.combine == "best" else scores.weights(self.band)
-        groups = [group for kind in kinds for group in groups_of(self, kind)]
-        options = Options(float(self.tol), int(self.max_iter), self.n_jobs)
-        return self._keep_average(Averaging(training, options).of(weights, groups), weights, kinds)
+        groups = [group for kind in kinds for group in groups_of(Grids.of(self), kind)]
+        return self._keep_average(Averaging(training, self._options).of(weights, groups), weights, kinds)
 
     def _refit_chunks(self, chunks, kinds, scores):
         """The same for rows in chunks."""
@@ -312,7 +321,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             self.n_passes_, self.history_ = 1 + self.best_estimator_.n_passes_, self.best_estimator_.history_
             return {best: 1.0}
         weights = chunks.weights(scores, self.band)
-        return self._keep_average(chunks.average(self, weights), weights, kinds)
+        found, results = chunks.average(weights, self._options, print_pass(self))
+        keep_history(self, results)
+        return self._keep_average(found, weights, kinds)
 
     def _keep_average(self, found, weights, kinds):
         self._model, self._directions = found.model, found.directions

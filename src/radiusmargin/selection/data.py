@@ -30,6 +30,8 @@ class SearchData:
     class_weight : as in `FSVM`
         Computed anew for every training part.
     scoring : str, callable or None
+    criterion : str
+        "cv", or what scores members without splits.
     pairwise : bool
         Whether X is a precomputed kernel, whose columns are rows too.
     """
@@ -39,7 +41,17 @@ class SearchData:
     classes: np.ndarray
     class_weight: Any = None
     scoring: Any = None
+    criterion: str = "cv"
     pairwise: bool = False
+
+    @property
+    def by_accuracy(self) -> bool:
+        return self.scoring is None or self.scoring == "accuracy"
+
+    @property
+    def scores_are_shares(self) -> bool:
+        """Whether a score is the share of held-out rows that are right."""
+        return self.criterion == "cv" and self.by_accuracy
 
     def rows(self, index, train):
         """Rows of X; of a precomputed kernel their values with the training rows `train`."""
@@ -82,7 +94,7 @@ class HeldOut:
 
     def score_values(self, values, keep=None, block=slice(None)):
         """Scores (M,) of members, a block of all, by their decision values (M, K, n) on these rows, which `keep` may have."""
-        if self.data.scoring is None or self.data.scoring == "accuracy":
+        if self.data.by_accuracy:
             right = self.data.training.reduction.predict(values.swapaxes(1, 2)) == self.codes
             if keep:
                 keep(block, values, right)

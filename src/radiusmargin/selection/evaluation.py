@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 
-from ..problems import Options
-from .kinds import is_text
 from .plan import Task, groups_of
 from .race import tail
 from .scores import TIE
@@ -19,12 +16,6 @@ from .ways import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds, Way
 
 MOST_ADDED = 9  # Cs by which a grid that was chosen from the data may grow at its edges
 ABOVE = 3  # of them at a time above its largest: the first has no neighbour to start from, and is the dearest
-# Relative gaps of fits that are only scored. With linear fits to 1e-3 other members are chosen than with exact ones; with
-# fits of kernels to 1e-3 the same (benchmarks/kernel_search.py).
-EXACT, EXACT_KERNEL = 1e-7, 1e-3
-# The gap on text is a compromise with time: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3. To 1e-3 other members
-# were averaged on one of twelve tasks, with the same best; to 1e-4 on none (benchmarks/text.py tolerance).
-TEXT = 1e-4
 MOST_ROUNDS = 10  # of a race over splits: of leave-one-out, say, to ask after every row would take longer than it saves
 DEAR = 1 << 18  # numbers of dense rows from which splits race: with fewer, one call for all of them is as quick
 
@@ -109,33 +100,23 @@ class Evaluation:
         return best * step ** np.arange(1.0, ABOVE + 1) if best == tried[-1] else np.array([best / step])
 
 
-def evaluate(search, kinds, data, scores, race=None):
-    """Score all that a search (its parameters) asks for, kind by kind; `race` tells which members go on.
+def evaluate(kinds, grids, data, scores, options, race=None):
+    """Score all that grids ask for, kind by kind, each to the gap of its kind; `race` tells which members go on.
 
     Grids of several kinds do not grow: what lies beyond is the dearest to fit, and another kind serves as well.
     """
-    may_grow = isinstance(search.Cs, Integral) and len(kinds) == 1
+    may_grow = isinstance(grids.Cs, Integral) and len(kinds) == 1
     for kind in kinds:
-        own = replace(data, training=kind.training(data.training))
-        tol = float(search.cv_tol or gap_of(kind, own.training.X))
-        options = Options(tol, int(search.max_iter), search.n_jobs)
-        ways = Ways(own, search.criterion)
-        Evaluation(groups_of(search, kind), ways, scores, options, race).run(kind.Cs, may_grow)
-
-
-def gap_of(kind, X):
-    """The relative gap to which members of a kind are fitted where they are only scored."""
-    if not kind.features.is_linear:
-        return EXACT_KERNEL
-    return TEXT if is_text(X) else EXACT
+        ways = Ways(replace(data, training=kind.training(data.training)))
+        own = replace(options, tol=kind.tol)
+        Evaluation(groups_of(grids, kind), ways, scores, own, race).run(kind.Cs, may_grow)
 
 
 class Ways:
     """The ways that serve a group; each is built once for the groups of a kind, when it is first asked for."""
 
-    def __init__(self, data, criterion):
+    def __init__(self, data):
         self.data, self._built = data, {}
-        self._of_criterion = None if criterion == "cv" else partial(OneFit, criterion=criterion)
 
     @property
     def are_dear(self) -> bool:
@@ -149,7 +130,7 @@ class Ways:
 
     def serves_together(self, group) -> bool:
         """Whether `together` serves it, with all others that it serves: gammas race against each other."""
-        return self._of_criterion is None and group.is_expansion
+        return self.data.criterion == "cv" and group.is_expansion
 
     def of(self, group) -> Iterator[Way]:
         """The quickest first, each for the splits that those before have left."""
@@ -161,8 +142,8 @@ class Ways:
         return self._built[make]
 
     def _makers(self, group):
-        if self._of_criterion:
-            return (self._of_criterion,)
+        if self.data.criterion != "cv":
+            return (OneFit,)
         if not group.features.is_linear:
             return (FoldByFold,)
         if sparse.issparse(self.data.training.X):

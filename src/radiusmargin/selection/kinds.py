@@ -5,7 +5,8 @@ Everything that ``kernel="auto"`` decides by itself stands here: kinds, exponent
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -29,6 +30,12 @@ KERNEL_POWERS = (0.0,)  # whitening gained nothing there (benchmarks/averaging.p
 TEXT_POWERS = (-1.0, -0.5)
 TEXT_HIGHEST = 1.0  # C of text, unless the best is there: scaled columns make rows long, and fits beyond are slow
 TEXT_COLUMNS = 1000  # of a sparse matrix from which it is taken for text, or for something like it
+# Relative gaps of fits that are only scored. With linear fits to 1e-3 other members are chosen than with exact ones; with
+# fits of kernels to 1e-3 the same (benchmarks/kernel_search.py).
+EXACT, EXACT_KERNEL = 1e-7, 1e-3
+# The gap on text is a compromise with time: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3. To 1e-3 other members
+# were averaged on one of twelve tasks, with the same best; to 1e-4 on none (benchmarks/text.py tolerance).
+TEXT = 1e-4
 # What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
 SEVERAL_CS = 0.1, 1e3  # of kernels side by side, half as many as of a single one: a finer grid was not better
@@ -38,10 +45,28 @@ LEAST_OF_CLASS = 10  # rows of a class in a sample, where it has so many: two in
 
 
 @dataclass(frozen=True, eq=False)
+class Grids:
+    """The values that a search is to try, as they were given to it; None, or a number of Cs, is chosen from the data."""
+
+    Cs: int | Sequence[float]
+    whitening: Any = None
+    scatter: Any = "total"
+    eta: Any = 0.0
+    gamma: Any = "scale"
+    n_components: Any = None
+
+    @classmethod
+    def of(cls, search) -> Grids:
+        """Those of an estimator."""
+        return cls(**{field.name: getattr(search, field.name) for field in fields(cls)})
+
+
+@dataclass(frozen=True, eq=False)
 class Kind:
     """Features of one kind, the exponents, gammas and Cs to try with them, and the units that they are made of.
 
-    `units` None are the user's; `name` is what members are called by.
+    `units` None are the user's; `name` is what members are called by; `tol` is the relative gap to which they are fitted where they
+    are only scored.
     """
 
     features: FeatureChoice
@@ -50,6 +75,7 @@ class Kind:
     gammas: tuple = ("scale",)
     units: Units | None = None
     name: Any = None
+    tol: float = EXACT_KERNEL
 
     def training(self, training: Training) -> Training:
         """Training rows in the units of this kind."""
@@ -60,33 +86,33 @@ class Kind:
         return space if self.units is None else InUnits(space, self.units)
 
 
-def kinds_of(search, training: Training, *, linear_alone: bool = False) -> list[Kind]:
-    """The kinds that the parameters of a search name; "auto" may have to be the linear one alone."""
-    choice, names = FeatureChoice.of(search), names_of(search.kernel, training.X)
+def kinds_of(choice: FeatureChoice, grids: Grids, training: Training, *, linear_alone: bool = False) -> list[Kind]:
+    """The kinds that a choice of features names; "auto" may have to be the linear one alone."""
+    names = names_of(choice.kernel, training.X)
     names = ("linear",) if names and linear_alone else names
     if names is None:
-        Cs = initial_Cs(search.Cs, training, choice.is_linear)
-        return [
-            Kind(choice, exponents(search, choice, training.X), Cs, tuple(listed(search.gamma)), name=choice.kernel)
-        ]
+        Cs, powers = initial_Cs(grids.Cs, training, choice.is_linear), exponents(grids.whitening, choice, training.X)
+        tol = linear_gap(training.X) if choice.is_linear else EXACT_KERNEL
+        return [Kind(choice, powers, Cs, tuple(listed(grids.gamma)), name=choice.kernel, tol=tol)]
     made = {}  # units are shared by the kinds that want them
-    return [_kind(name, search, choice.with_(kernel=name.removesuffix(RANKS)), training, made) for name in names]
+    return [_kind(name, grids, choice.with_(kernel=name.removesuffix(RANKS)), training, made) for name in names]
 
 
-def _kind(name, search, features, training, made):
+def _kind(name, grids, features, training, made):
     """One of several kinds. The linear family standardises by itself, fold by fold."""
     if features.is_linear:
-        Cs = initial_Cs(search.Cs, training, is_linear=True)
-        return Kind(features, exponents(search, features, training.X), Cs, name=name)
+        Cs = initial_Cs(grids.Cs, training, is_linear=True)
+        powers = exponents(grids.whitening, features, training.X)
+        return Kind(features, powers, Cs, name=name, tol=linear_gap(training.X))
     make = Ranks if name.endswith(RANKS) else Standard
     if make is Ranks and sparse.issparse(training.X):
         raise ValueError(f"kernel={name!r} needs dense rows; leave it out, or pass X.toarray().")
     if make not in made:
         made[make] = make.of(training.X, training.weight)
-    Cs = search.Cs
+    Cs = grids.Cs
     if isinstance(Cs, Integral):
         Cs = np.geomspace(*SEVERAL_CS, max(2, Cs // 2)) / training.weight.mean()
-    gammas = gammas_of(search.gamma, features.kernel, training.X)
+    gammas = gammas_of(grids.gamma, features.kernel, training.X)
     return Kind(features, KERNEL_POWERS, np.unique(Cs), gammas, made[make], name)
 
 
@@ -110,15 +136,20 @@ def initial_Cs(Cs, training, is_linear):
     return np.geomspace(low, TEXT_HIGHEST if is_text(training.X) else high, int(Cs)) / mean
 
 
-def exponents(search, choice, X):
+def exponents(whitening, choice, X):
     """The grid of whitening, or its default."""
-    if search.whitening is None:
+    if whitening is None:
         if not choice.is_linear:
             return KERNEL_POWERS
         if is_text(X):
             return TEXT_POWERS
         return LINEAR_POWERS if X.shape[1] <= FEW_FEATURES else STANDARDISED
-    return tuple(float(p) for p in listed(search.whitening))
+    return tuple(float(p) for p in listed(whitening))
+
+
+def linear_gap(X):
+    """The relative gap of linear members that are only scored."""
+    return TEXT if is_text(X) else EXACT
 
 
 def is_text(X) -> bool:

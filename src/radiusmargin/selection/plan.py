@@ -10,7 +10,7 @@ import numpy as np
 
 from ..features.space import FeatureChoice
 from ..problems import Options
-from .kinds import Kind, listed
+from .kinds import Grids, Kind, listed
 
 
 @dataclass(frozen=True)
@@ -90,18 +90,18 @@ class Task:
         return scores.keeper(self.members, split)
 
 
-def groups_of(search, kind: Kind) -> list[Group]:
-    """All groups that the grids of a search ask for, of one kind.
+def groups_of(grids: Grids, kind: Kind) -> list[Group]:
+    """All groups that the grids ask for, of one kind.
 
     With a kernel and no number of components the exponent 0 is a group of its own, which needs no map of the kernel, and so
     is every other exponent, whose default number depends on it.
     """
-    forms = list(product(listed(search.scatter), listed(search.eta)))
+    forms = list(product(listed(grids.scatter), listed(grids.eta)))
     if kind.features.is_linear:  # what scales columns only needs no scatter
         parts = tuple(p for p in kind.powers if p < 0), tuple(p for p in kind.powers if p >= 0)
         return [Group(kind, kind.features, part, *form) for part in parts if part for form in forms]
     groups = []
-    for gamma, n_components, form in product(kind.gammas, listed(search.n_components), forms):
+    for gamma, n_components, form in product(kind.gammas, listed(grids.n_components), forms):
         features = kind.features.with_(gamma=gamma, n_components=n_components)
         apart = n_components is None and not features.is_transformer
         for part in [(p,) for p in sorted(kind.powers)] if apart else [kind.powers]:

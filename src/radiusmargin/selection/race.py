@@ -31,12 +31,11 @@ class Race:
         self._right = {}
 
     @classmethod
-    def of(cls, search, data) -> Race | None:
-        """What the parameters of a search ask for; None where its scores are not shares of rows, or splits are few."""
-        of_shares = search.criterion == "cv" and (search.scoring is None or search.scoring == "accuracy")
-        if not (search.race and of_shares and len(data.splits) >= LEAST_SPLITS):
+    def of(cls, data, band) -> Race | None:
+        """On the data of a search; None where its scores are not shares of rows, or splits are few."""
+        if not data.scores_are_shares or len(data.splits) < LEAST_SPLITS:
             return None
-        return cls(data.splits, data.training.weight, max(1.0, float(search.band)))
+        return cls(data.splits, data.training.weight, max(1.0, float(band)))
 
     def hear(self, member, split, values, right):
         self._right.setdefault(member, {})[split] = right

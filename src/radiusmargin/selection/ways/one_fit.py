@@ -105,8 +105,8 @@ def radius_margin_bound(radius: float, objective_terms: tuple[float, float], C: 
 class OneFit:
     """The members on all rows of a search, scored from that one fit."""
 
-    def __init__(self, data, criterion):
-        self.data, self.criterion = data, criterion
+    def __init__(self, data):
+        self.data = data
 
     def score(self, task, scores):
         whole, group = self.data.training, task.group
@@ -128,7 +128,7 @@ class OneFit:
         found = family.fit(whole.labels, whole.costs, task.Cs, options).results
         B = family.regularizers[0]
         B = np.diag(B) if B.ndim == 1 else B
-        score = self._minus_bound if self.criterion == "radius-margin" else self._loo_accuracy
+        score = self._minus_bound if self.data.criterion == "radius-margin" else self._loo_accuracy
         return [score(family.coordinates, B, C, found.at([j])) for j, C in enumerate(task.Cs)]
 
     def _minus_bound(self, rows, B, C, found):
