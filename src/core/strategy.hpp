@@ -100,6 +100,20 @@ inline double intercept_penalty(double mean_square, double square_of_mean, doubl
 // Rows that the mean row is taken of.
 constexpr Index kMeanSample = 500;
 
+// Slopes of multipliers that are wrong by so much, in steps, at which rows that were shrunk are looked at again; what is rounding.
+constexpr double kFirstSlack = 0.5, kTighter = 0.5, kRest = 1e-13;
+// Passes without a look at the gap; share of the tolerance that an estimate of it must be near to be worth one.
+constexpr double kMostUnseen = 20, kHopeful = 1.3;
+// Passes after which w is summed anew, and after which rows are searched for contradictions.
+constexpr double kDrift = 30, kContradicted = 10;
+// By how much the work grows between two estimates that tell how fast the gap falls, and how many of them are trusted.
+constexpr double kSpan = 1.5;
+constexpr int kSure = 3;
+// Conjugate gradients: the residual against that of zero (looser ones cost more in Newton's steps than they spare), and the most
+// iterations.
+constexpr double kReduction = 1e-2;
+constexpr int kConjugateSteps = 300;
+
 // -- Few rows: their inner products -------------------------------------------------------------------------------------
 
 // Newton's method in coordinates of the rows, after pairs of them. With fewer rows than features it is the smaller problem in
@@ -168,6 +182,15 @@ constexpr int kPolishes = 3;
 inline double widest_corridor(double tol) { return tol <= kTight ? kViolations * tol : HUGE_VAL; }
 // Rounds of certificates in double precision, each from a tighter target of single precision.
 constexpr int kCertificates = 30;
+
+// -- Newton's method ---------------------------------------------------------------------------------------------------
+
+// Cold every row starts inside the band: the first step is a ridge regression.
+constexpr double kColdPenalty = 0.45, kWarmPenalty = 3.0, kGrowth = 2.5, kLargestPenalty = 1e10;
+// The gap is the sum of a residual (the inner problem's) and of complementarity (the multipliers'). The inner loop
+// ends when the first no longer dominates the second; looser stalls at large C, tighter only costs steps.
+constexpr double kResidualShare = 3.0;
+constexpr double kSlopeReduction = 0.1;  // along a step, against that at its beginning
 
 // -- Newton's matrix ----------------------------------------------------------------------------------------------------
 

@@ -21,9 +21,9 @@ class IteratedSystem {
         std::fill(step.begin(), step.end(), 0.0);
         for (Index k = 0; k < D_; ++k) residual_[k] = -gradient[k];
         double size = scale_residual();
-        const double enough = kReduction * kReduction * size;
+        const double enough = strategy::kReduction * strategy::kReduction * size;
         direction_ = scaled_;
-        for (int iteration = 0; iteration < kIterations && size > enough; ++iteration) {
+        for (int iteration = 0; iteration < strategy::kConjugateSteps && size > enough; ++iteration) {
             if (options_.poll) options_.poll();
             multiply(band, direction_, product_);
             const double t = size / dot(D_, direction_.data(), product_.data());
@@ -38,8 +38,6 @@ class IteratedSystem {
     }
 
   private:
-    static constexpr double kReduction = 1e-2;  // of the residual; looser ones cost more in Newton's steps than they spare
-    static constexpr int kIterations = 300;
 
     // r'M^{-1}r, with M the diagonal.
     double scale_residual() {

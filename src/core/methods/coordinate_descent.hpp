@@ -38,7 +38,7 @@ class CoordinateDescent {
         while (true) {
             if (options_.poll) options_.poll();
             const double violation = epoch();
-            if (!compared_ && work_.done > descent::kContradicted * work_.pass) raise_contradictions();
+            if (!compared_ && work_.done > strategy::kContradicted * work_.pass) raise_contradictions();
             b_ += rho_ * sum_;
             const bool at_rest = tour_.at_rest(violation);
             if (tour_.settled(violation)) take_all();
@@ -53,9 +53,6 @@ class CoordinateDescent {
     }
 
   private:
-    static constexpr double kSpan = 1.5;  // by which the work grows between two estimates that tell how fast the gap falls
-    static constexpr int kSure = 3;       // of them, after which that is trusted
-
     double cost(Index i) const { return 1.0 + double(A_.stored(i)); }  // of a visit
     const double* inverse() const { return inverse_.empty() ? nullptr : inverse_.data(); }
 
@@ -178,11 +175,11 @@ class CoordinateDescent {
         return (now.shares + balance) / std::abs(0.5 * square_ + now.loss + problem_.constant);
     }
     bool worth_a_look(double gap) const {
-        return gap <= descent::kHopeful * options_.tol || work_.long_unseen();
+        return gap <= strategy::kHopeful * options_.tol || work_.long_unseen();
     }
     // How much more work it will take: the gap falls by about the same factor in every pass.
     void expect(double gap) {
-        if (work_.done < kSpan * marked_) return;
+        if (work_.done < strategy::kSpan * marked_) return;
         const double rate = gap < gap_ ? std::log(gap_ / gap) / (work_.done - marked_) : 0.0;
         needed_ = rate > 0 ? std::log(std::max(gap / options_.tol, 1.0)) / rate : 0.0;
         gap_ = gap, marked_ = work_.done, ++marks_;
@@ -190,7 +187,7 @@ class CoordinateDescent {
     bool too_slow(const strategy::Patience& patience) const {
         if (work_.done >= std::min<double>(patience.most, options_.max_iter) * work_.pass) return true;
         const double expected = work_.done + needed_;
-        return marks_ >= kSure && work_.done >= patience.certain * work_.pass && expected > patience.most * work_.pass;
+        return marks_ >= strategy::kSure && work_.done >= patience.certain * work_.pass && expected > patience.most * work_.pass;
     }
     double certified_gap() {
         restore_balance();

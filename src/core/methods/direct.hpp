@@ -35,7 +35,7 @@ void solve_by_newton(const Problem<Rows>& problem, const Options& options, const
         for (Index i = 0; i < problem.n(); ++i)
             reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
     if (penalty == 0.0)
-        penalty = warm_alpha ? newton_constants::kWarmPenalty : newton_constants::kColdPenalty;
+        penalty = warm_alpha ? strategy::kWarmPenalty : strategy::kColdPenalty;
     const Index n = problem.n(), d = problem.d();
     const auto left = [&] { return options.max_iter - best.n_iter; };
     const int budget = options.method == Method::interior_point ? 0 : std::min(left(), strategy::kNewtonSteps);
@@ -61,7 +61,7 @@ void iterate_newton(const Problem<Rows>& problem, const Options& options, Soluti
         for (Index i = 0; i < problem.n(); ++i) reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
         const auto left = [&] { return options.max_iter - best.n_iter; };
         Newton<Rows, IteratedSystem<Rows>>(problem, options)
-            .run(start.theta, std::move(reference), newton_constants::kWarmPenalty, std::min(left(), strategy::kNewtonSteps), best);
+            .run(start.theta, std::move(reference), strategy::kWarmPenalty, std::min(left(), strategy::kNewtonSteps), best);
         if (best.gap() <= options.tol || left() <= 0) return;
         Options rest = options;
         rest.max_iter = left();

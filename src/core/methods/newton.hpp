@@ -8,22 +8,11 @@
 
 namespace rm {
 
-namespace newton_constants {
-constexpr double kColdPenalty = 0.45;  // every row starts inside the band: the first step is a ridge regression
-constexpr double kWarmPenalty = 3.0;
-constexpr double kGrowth = 2.5;
-constexpr double kLargestPenalty = 1e10;
-// The gap is the sum of a residual (the inner problem's) and of complementarity (the multipliers'). The inner loop
-// ends when the first no longer dominates the second; looser stalls at large C, tighter only costs steps.
-constexpr double kResidualShare = 3.0;
-constexpr double kSlopeReduction = 0.1;
-}  // namespace newton_constants
-
 // Root of the slope along a direction, which is monotone and piecewise linear: unit step, bracket, then Illinois.
 template <class Slope>
 double slope_root(const Slope& slope_at, double at_zero) {
     double low = 0, at_low = at_zero;
-    const double enough = newton_constants::kSlopeReduction * std::abs(at_low);
+    const double enough = strategy::kSlopeReduction * std::abs(at_low);
     double high = 1, at_high = slope_at(high);
     // A slope that is small but positive may belong to a minimum long passed, unless the first half went down enough.
     if (std::abs(at_high) <= enough && (at_high <= 0 || slope_at(0.5) <= -at_high)) return high;
@@ -58,7 +47,6 @@ struct Split {
 // The outer loop of a method with a reference, a penalty and multipliers: inner problems until the gap is certified.
 template <class Method>
 void run_augmented_lagrangian(Method& method, const Options& options, int max_iter, Solution& best) {
-    using namespace newton_constants;
     double target = options.tol;
     for (int iteration = 0; iteration < max_iter;) {
         method.refresh();
@@ -70,14 +58,14 @@ void run_augmented_lagrangian(Method& method, const Options& options, int max_it
                 if (best.gap() <= options.tol) return;
                 target *= 0.3;
             }
-            if (!first && gap.residual <= kResidualShare * std::max(gap.complementarity, 0.1 * target * scale)) break;
+            if (!first && gap.residual <= strategy::kResidualShare * std::max(gap.complementarity, 0.1 * target * scale)) break;
             if (iteration == max_iter) break;
             if (options.poll) options.poll();
             if (!method.step()) return method.offer(best);
             ++iteration, ++best.n_iter;
         }
-        if (method.s_ >= kLargestPenalty) break;
-        method.update_multipliers(kGrowth);
+        if (method.s_ >= strategy::kLargestPenalty) break;
+        method.update_multipliers(strategy::kGrowth);
     }
     method.offer(best);
 }

@@ -42,7 +42,7 @@ class SideBySide {
         for (bool at_rest = false; !at_rest && n_live_ > 0 && work_.done < most_work();) {
             if (options_.poll) options_.poll();
             const double violation = epoch();
-            if (!compared_ && work_.done > descent::kContradicted * work_.pass) find_contradictions();
+            if (!compared_ && work_.done > strategy::kContradicted * work_.pass) find_contradictions();
             at_rest = tour_.at_rest(violation);
             if (tour_.settled(violation)) take_all();
             if (at_rest || work_.done >= most_work() || worth_a_look()) look();
@@ -203,7 +203,7 @@ class SideBySide {
         if (work_.long_unseen()) return true;
         const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b, state_.sum);
         for (Index l = 0; l < n_lanes(); ++l)
-            if (live_[l] && estimated_gap(l, sums) > descent::kHopeful * options_.tol) return false;
+            if (live_[l] && estimated_gap(l, sums) > strategy::kHopeful * options_.tol) return false;
         return true;
     }
     static HeavySide heavy_side(const LaneSums& sums, Index l) { return {sums.free[l], sums.bound[l], sums.slack[l]}; }

@@ -8,18 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "loops/vector.hpp"
+#include "strategy.hpp"
 
 namespace rm {
-
-namespace descent {
-constexpr double kFirstSlack = 0.5, kTighter = 0.5;  // violation at which shrunk rows are looked at again
-constexpr double kRest = 1e-13;                      // violation that is rounding
-constexpr double kMostUnseen = 20;                   // passes without a look at the gap
-constexpr double kHopeful = 1.3;                     // of the tolerance: an estimate of the gap that is worth a look
-constexpr double kDrift = 30;                        // passes after which w is summed anew
-constexpr double kContradicted = 10;                 // passes after which rows are searched for contradictions
-}  // namespace descent
 
 // The same sequence in every run.
 class RandomNumbers {
@@ -46,19 +37,19 @@ class Tour {
     }
     void shrink(Index s) { std::swap(order_[s], order_[--active_]); }
     void take_all() { active_ = static_cast<Index>(order_.size()); }
-    void start_again() { take_all(), slack_ = descent::kFirstSlack; }
-    bool at_rest(double violation) const { return violation <= descent::kRest && whole(); }
+    void start_again() { take_all(), slack_ = strategy::kFirstSlack; }
+    bool at_rest(double violation) const { return violation <= strategy::kRest && whole(); }
     // Whether the rows that are left are right enough to look at all of them again.
     bool settled(double violation) {
         if (violation > slack_) return false;
-        slack_ *= descent::kTighter;
+        slack_ *= strategy::kTighter;
         return true;
     }
 
   private:
     std::vector<Index> order_;
     Index active_;
-    double slack_ = descent::kFirstSlack;
+    double slack_ = strategy::kFirstSlack;
     RandomNumbers random_;
 };
 
@@ -66,8 +57,8 @@ class Tour {
 struct Work {
     double pass = 0;                          // over all rows
     double done = 0, looked = 0, fresh = 0;   // now; at the last look at the gap; when w was summed anew
-    bool long_unseen() const { return done - looked >= descent::kMostUnseen * pass; }
-    bool drifted() const { return done - fresh > descent::kDrift * pass; }
+    bool long_unseen() const { return done - looked >= strategy::kMostUnseen * pass; }
+    bool drifted() const { return done - fresh > strategy::kDrift * pass; }
     int passes(int most) const { return std::min(most, static_cast<int>(std::ceil(done / pass))); }
     void count_anew() { fresh -= done, done = looked = 0; }
 };

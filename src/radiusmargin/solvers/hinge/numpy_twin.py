@@ -6,7 +6,7 @@ and rows ``a_i = y_i [x_i - mean, 1]`` the problem is ::
     min  1/2 w'Bw - q'theta + constant + sum_i c_i max(0, z_i),      z = 1 - A theta.
 
 Of the core's methods it has Newton's and the interior point. It has no sifting of many rows, no pairs of rows and no Newton
-steps in coordinates of the rows where these are few, no coordinate descent where features are many (its Newton matrix is
+steps in coordinates of the rows where these, or those of the band, are few, no coordinate descent where features are many (its Newton matrix is
 d x d), no principal axes where the interior point stalls, and one thread.
 
 References
