@@ -133,3 +133,20 @@ def test_few_rows_of_many_columns_are_taken_at_once():
     few, many = (FSVM(0.1, whitening=0.5).fit(rows, np.arange(60) % 2) for rows in (X, wide))
     np.testing.assert_allclose(many.coef_[:, :150], few.coef_, atol=1e-6 * np.abs(few.coef_).max())
     assert tempered_scatter(wide).eigenvectors.shape == (250, 59)
+
+
+@pytest.mark.parametrize("column", ["constant", "amounts"])
+def test_a_column_of_large_numbers_among_words(column):
+    """In the units of the data it would be all that counts: columns are standardised then, and a constant one has no say."""
+    rng = np.random.default_rng(0)
+    words = sparse.random_array((300, 1200), density=0.01, rng=rng, format="csr")
+    y = words @ rng.normal(size=1200) > 0
+    large = {"constant": np.full(300, 1e6), "amounts": 1e4 * rng.integers(0, 2, 300)}[column]
+    X = sparse.csr_array(sparse.hstack([words, large[:, None]]))
+    model = FSVMCV(random_state=0).fit(X, y)
+    assert model.dual_gap_ <= 1e-6
+    assert {p["whitening"] for p in model.cv_results_["params"]} == {0.0}
+    if column == "constant":
+        alone = FSVMCV(whitening=0.0, Cs=model.Cs_, cv_tol=1e-7, random_state=0).fit(words, y)
+        np.testing.assert_allclose(model.scores_, alone.scores_)
+        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(words), atol=1e-4)

@@ -119,8 +119,8 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         if self.dual_gap_ > self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative gap of {self.dual_gap_:.2g} (tol={self.tol:g}) after "
-                f"{self.n_iter_} iterations. Increase max_iter or tol; where a feature's mean is large beside its "
-                "spread, subtract it: separators in such units are rounded.",
+                f"{self.n_iter_} iterations. Increase max_iter or tol. Where numbers of a feature are far larger than those of "
+                "others, scale it, as FSVM(whitening=0) does; where its mean is large beside its spread, subtract it.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -21,27 +21,38 @@ from ..models.training import Training
 AUTO = ("linear", "rbf", "laplacian", "laplacian-ranks")
 NAMES = (*AUTO, "rbf-ranks", "poly", "sigmoid", "cosine")
 RANKS = "-ranks"  # ends the name of a kind that looks at features by their ranks
-# As accurate on the sets for choosing as five exponents up to 1, at less than half of their time (benchmarks/auto_choices.py). Of
-# more features the second costs as much as the first, or twice that, and gains nothing (benchmarks/exponents.py).
-LINEAR_POWERS, FEW_FEATURES = (0.0, 0.5), 32
-STANDARDISED = (0.0,)
-KERNEL_POWERS = (0.0,)  # whitening gained nothing there (benchmarks/averaging.py)
-# Of text neither: rare words must not weigh as much as common ones, but somewhat more than they do (benchmarks/text.py).
-TEXT_POWERS = (-1.0, -0.5)
-TEXT_HIGHEST = 1.0  # C of text, unless the best is there: scaled columns make rows long, and fits beyond are slow
-TEXT_COLUMNS = 1000  # of a sparse matrix from which it is taken for text, or for something like it
-# Relative gaps of fits that are only scored. With linear fits to 1e-3 other members are chosen than with exact ones; with
-# fits of kernels to 1e-3 the same (benchmarks/kernel_search.py).
-EXACT, EXACT_KERNEL = 1e-7, 1e-3
-# The gap on text is a compromise with time: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3. To 1e-3 other members
-# were averaged on one of twelve tasks, with the same best; to 1e-4 on none (benchmarks/text.py tolerance).
-TEXT = 1e-4
 # What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
 SEVERAL_CS = 0.1, 1e3  # of kernels side by side, half as many as of a single one: a finer grid was not better
 MOST_COLUMNS = 2000  # from which the linear kind is as good and others are slow
 MOST_ROWS, SAMPLE = 20_000, 5_000  # rows up to which all are searched on, and how many of more are
 LEAST_OF_CLASS = 10  # rows of a class in a sample, where it has so many: two in each of five folds
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What is tried where grids leave it open: exponents, the largest C, and the relative gap of fits that are only scored."""
+
+    powers: tuple[float, ...]
+    highest: float
+    tol: float
+
+
+# Two exponents are as accurate on the sets for choosing as five up to 1, at less than half of their time (benchmarks/auto_choices.py).
+# To 1e-3 other members are chosen than with exact fits.
+FEW = Defaults((0.0, 0.5), highest=1e2, tol=1e-7)
+# Of more features the second exponent costs as much as the first, or twice that, and gains nothing (benchmarks/exponents.py).
+MANY, FEW_FEATURES = Defaults((0.0,), highest=1e2, tol=1e-7), 32
+# Rare words must not weigh as much as common ones, but somewhat more than they do. Scaled columns make rows long, and fits beyond
+# C = 1 slow. The gap is a compromise with time: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3, with which other
+# members were averaged on one of twelve tasks, and with 1e-4 on none (benchmarks/text.py).
+TEXT = Defaults((-1.0, -0.5), highest=1.0, tol=1e-4)
+# Columns of a sparse matrix from which it is taken for text, or for something like it; and how large numbers of a column may be
+# beside others: what is larger is a time or an amount, which would be all that counts in the units of the data.
+TEXT_COLUMNS, TEXT_SIZES = 1000, 1e3
+# Whitening gained nothing with kernels (benchmarks/averaging.py), and to 1e-3 the choice is that of exact fits, nearly always
+# (benchmarks/kernel_search.py).
+KERNEL = Defaults((0.0,), highest=1e3, tol=1e-3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +86,7 @@ class Kind:
     gammas: tuple = ("scale",)
     units: Units | None = None
     name: Any = None
-    tol: float = EXACT_KERNEL
+    tol: float = KERNEL.tol
 
     def training(self, training: Training) -> Training:
         """Training rows in the units of this kind."""
@@ -91,19 +102,23 @@ def kinds_of(choice: FeatureChoice, grids: Grids, training: Training, *, linear_
     names = names_of(choice.kernel, training.X)
     names = ("linear",) if names and linear_alone else names
     if names is None:
-        Cs, powers = initial_Cs(grids.Cs, training, choice.is_linear), exponents(grids.whitening, choice, training.X)
-        tol = linear_gap(training.X) if choice.is_linear else EXACT_KERNEL
-        return [Kind(choice, powers, Cs, tuple(listed(grids.gamma)), name=choice.kernel, tol=tol)]
+        return [_alone(choice, grids, training, tuple(listed(grids.gamma)), choice.kernel)]
     made = {}  # units are shared by the kinds that want them
     return [_kind(name, grids, choice.with_(kernel=name.removesuffix(RANKS)), training, made) for name in names]
+
+
+def _alone(features, grids, training, gammas=("scale",), name=None):
+    """A kind in the user's units."""
+    defaults = defaults_of(features, training.X)
+    powers = defaults.powers if grids.whitening is None else tuple(float(p) for p in listed(grids.whitening))
+    Cs = initial_Cs(grids.Cs, training.weight, defaults.highest)
+    return Kind(features, powers, Cs, gammas, name=name, tol=defaults.tol)
 
 
 def _kind(name, grids, features, training, made):
     """One of several kinds. The linear family standardises by itself, fold by fold."""
     if features.is_linear:
-        Cs = initial_Cs(grids.Cs, training, is_linear=True)
-        powers = exponents(grids.whitening, features, training.X)
-        return Kind(features, powers, Cs, name=name, tol=linear_gap(training.X))
+        return _alone(features, grids, training, name=name)
     make = Ranks if name.endswith(RANKS) else Standard
     if make is Ranks and sparse.issparse(training.X):
         raise ValueError(f"kernel={name!r} needs dense rows; leave it out, or pass X.toarray().")
@@ -113,7 +128,7 @@ def _kind(name, grids, features, training, made):
     if isinstance(Cs, Integral):
         Cs = np.geomspace(*SEVERAL_CS, max(2, Cs // 2)) / training.weight.mean()
     gammas = gammas_of(grids.gamma, features.kernel, training.X)
-    return Kind(features, KERNEL_POWERS, np.unique(Cs), gammas, made[make], name)
+    return Kind(features, KERNEL.powers, np.unique(Cs), gammas, made[make], name)
 
 
 def names_of(kernel, X) -> tuple[str, ...] | None:
@@ -125,36 +140,32 @@ def names_of(kernel, X) -> tuple[str, ...] | None:
     return ("linear",) if sparse.issparse(X) or X.shape[1] > MOST_COLUMNS else AUTO
 
 
-def initial_Cs(Cs, training, is_linear):
+def initial_Cs(Cs, weight, highest):
     """From where the separator is still the difference of the class means, to where slack is nearly forbidden."""
     if not isinstance(Cs, Integral):
         return np.unique(np.asarray(listed(Cs), dtype=float))
-    mean = training.weight.mean()
+    mean = weight.mean()
     if Cs == 1:
         return np.array([1.0 / mean])
-    low, high = max(1.0 / len(training.weight), 1e-4), 1e2 if is_linear else 1e3
-    return np.geomspace(low, TEXT_HIGHEST if is_text(training.X) else high, int(Cs)) / mean
+    return np.geomspace(max(1.0 / len(weight), 1e-4), highest, int(Cs)) / mean
 
 
-def exponents(whitening, choice, X):
-    """The grid of whitening, or its default."""
-    if whitening is None:
-        if not choice.is_linear:
-            return KERNEL_POWERS
-        if is_text(X):
-            return TEXT_POWERS
-        return LINEAR_POWERS if X.shape[1] <= FEW_FEATURES else STANDARDISED
-    return tuple(float(p) for p in listed(whitening))
-
-
-def linear_gap(X):
-    """The relative gap of linear members that are only scored."""
-    return TEXT if is_text(X) else EXACT
+def defaults_of(features, X) -> Defaults:
+    """By the features and what the data look like."""
+    if not features.is_linear:
+        return KERNEL
+    if is_text(X):
+        return TEXT
+    return FEW if X.shape[1] <= FEW_FEATURES else MANY
 
 
 def is_text(X) -> bool:
-    """Whether X looks like counts of words: sparse, with many columns."""
-    return sparse.issparse(X) and X.shape[1] >= TEXT_COLUMNS
+    """Whether X looks like counts of words: sparse, with many columns, none of numbers that dwarf all others."""
+    if not sparse.issparse(X) or X.shape[1] < TEXT_COLUMNS:
+        return False
+    sizes, counts = np.abs(X.data), np.bincount(X.indices, minlength=X.shape[1])
+    means = np.bincount(X.indices, sizes, minlength=X.shape[1]) / np.maximum(counts, 1)
+    return bool(means.max(initial=0.0) <= TEXT_SIZES * np.median(means[counts > 0])) if len(sizes) else True
 
 
 def gammas_of(gamma, kernel, X) -> tuple:

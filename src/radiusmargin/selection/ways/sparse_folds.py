@@ -14,6 +14,7 @@ from ...problems import IDENTITY, Batch, Quadratics, Sparse
 from ...solvers import solve
 
 BATCH = 1 << 23  # numbers of the separators that are solved for at a time
+UNUSED = 1e100  # in B: a column that is constant in a training part has no say, whatever its numbers are
 
 
 class SparseFolds:
@@ -74,4 +75,4 @@ class SparseFolds:
             np.add.at(weight, self.data.splits[i][0], costs[self.data.splits[i][0]])
             variances.append(sparse_moments(self.data.training.X, weight)[1])
         B = np.array(variances) ** (1 + power)
-        return Quadratics(np.where(B > 0, B, 1.0))
+        return Quadratics(np.where(B > 0, B, UNUSED))
