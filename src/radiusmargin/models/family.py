@@ -17,7 +17,7 @@ from ..features.space import FeatureSpace, Raw
 from ..geometry.tempered import NO_SPREAD, TemperedScatter, standardised
 from ..problems import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of
 from ..solvers import solve
-from .linear import split
+from .blocks import split
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,9 +24,9 @@ from ..solvers.metric.norm import Constrained, MetricNorm, Penalised
 from ..solvers.metric.problem import RadiusMarginProblem
 from ..solvers.metric.projected_gradient import solve_projected_gradient
 from .base import MarginClassifier, check_common
+from .blocks import split
 from .expansion import expansion_root, learn_expansion
 from .family import Family, hinge_losses
-from .linear import split
 from .metric import MetricTransformerMixin, metric_root, metric_root_of_blocks
 
 SOLVERS = {

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..features.space import FeatureSpace
+from .blocks import split
 from .multiclass import Reduction
-
-BLOCK = 1 << 18  # scores that are formed at a time: 2 MB
 
 
 class Decides(ABC):
@@ -90,9 +89,3 @@ class Sum(Decides):
         if len(self.parts) > 1:
             raise ValueError(f"an average of {len(self.parts)} kinds has no features in common; use combine='best'.")
         return self.parts[0].features(X)
-
-
-def split(count, numbers, most=BLOCK):
-    """Slices of `count` things, each of few enough that `numbers` for every one of them are no more than `most`."""
-    step = max(1, most // max(numbers, 1))
-    return [slice(start, start + step) for start in range(0, count, step)]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..problems import REST, ClassLabels
+from .blocks import split
 
 ONE_PAIR = np.array([0]), np.array([1])
 ONE_SIDE = np.array([[0, 1]])
@@ -77,8 +78,12 @@ class Reduction:
 
     def predict(self, scores):
         """Codes (..., n) from scores (..., n, columns)."""
-        scores = self.class_scores(scores)
-        return (scores[..., 0] > 0).astype(int) if scores.shape[-1] == 1 else scores.argmax(axis=-1)
+        if scores.shape[-1] == 1:
+            return (scores[..., 0] > 0).astype(int)
+        blocks = split(scores.shape[-2], scores.size // max(1, scores.shape[-2]))
+        if len(blocks) == 1:
+            return self.class_scores(scores).argmax(axis=-1)
+        return np.concatenate([self.class_scores(scores[..., block, :]).argmax(axis=-1) for block in blocks], axis=-1)
 
     def names(self, classes):
         """What every column separates."""

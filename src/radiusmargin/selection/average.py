@@ -6,16 +6,20 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
+from scipy import sparse
 
 from ..features.space import Raw
 from ..geometry.powers import with_positive_pivots
+from ..models.blocks import split
 from ..models.expansion import fit_expansion
 from ..models.family import Family
-from ..models.linear import LinearModel, Sum, split
+from ..models.linear import LinearModel, Sum
 from ..models.metric import RANK
 from .data import BLOCK
 from .plan import Member
 from .ways.fold_by_fold import fit_smoothed
+
+LEAST_ROWS = 64  # whose scores are formed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +56,7 @@ class Averaging:
                 scores, totals = scores + own_scores, totals + certificates
                 shares |= zip(own, own_shares, strict=True)
         model = Sum(_joined(parts))
-        directions = _directions(scores, self.training.costs)
+        directions = _directions(self._spread(model.parts, scores))
         return Averaged(model, directions, shares, float(totals[0]), float(totals[1]), int(totals[2]))
 
     def _explicit(self, training, group, weights):
@@ -65,7 +69,18 @@ class Averaging:
         shares = over_sizes(weights, self._sizes(rows, coef, intercept))
         coef, intercept = np.einsum("mkd,m->kd", coef, shares), np.einsum("mk,m->k", intercept, shares)
         model = LinearModel(space, coef, intercept, training.reduction)
-        return model, np.asarray(rows @ coef.T), shares, certificates
+        scores = (
+            0.0 if isinstance(space, Raw) else rows @ coef.T
+        )  # of the data themselves they are formed once, if at all
+        return model, scores, shares, certificates
+
+    def _spread(self, parts, scores):
+        """Rows (., K) whose second moment is the covariance of the scores, from those of kernels and what is linear."""
+        X, weight = self.training.X, self.training.costs
+        linear = [part.coef for part in parts if isinstance(part.space, Raw)]
+        if linear and len(parts) == 1 and not sparse.issparse(X) and len(X) > X.shape[1]:
+            return np.linalg.qr(_centred(X, weight), mode="r") @ linear[0].T
+        return _centred(scores + sum(np.asarray(X @ coef.T) for coef in linear), weight)
 
     def _family(self, space, rows, group, members):
         training, found = self.training, []
@@ -97,12 +112,14 @@ class Averaging:
 
     def _sizes(self, rows, coef, intercept):
         """Root mean squares of the scores of members with separators (M, K, d)."""
-        (M, K, d), sizes, costs = coef.shape, np.empty(len(coef)), self.training.costs
-        for block in split(M, K * len(costs), BLOCK):
-            decision = np.asarray(rows @ coef[block].reshape(-1, d).T) + intercept[block].ravel()
-            squares = costs @ decision**2 / costs.sum()
-            sizes[block] = np.sqrt(squares.reshape(-1, K).mean(axis=1))
-        return sizes
+        (M, K, d), costs = coef.shape, self.training.costs
+        squares = np.zeros((M, K))
+        for some in split(M, LEAST_ROWS * K, BLOCK):
+            separators, constants = coef[some].reshape(-1, d).T, intercept[some].ravel()
+            for block in split(rows.shape[0], len(constants), BLOCK):
+                decision = np.asarray(rows[block] @ separators) + constants
+                squares[some] += (costs[block] @ decision**2).reshape(-1, K)
+        return np.sqrt(squares.mean(axis=1) / costs.sum())
 
 
 def _scores(space, X, found):
@@ -127,14 +144,18 @@ def _joined(parts):
     return (whole, *(part for part in parts if not isinstance(part.space, Raw)))
 
 
-def _directions(scores, weight):
-    """`directions_of` scores (n, K) of weighted rows, from inner products of the rows where these are fewer."""
+def _centred(rows, weight):
+    """Rows about their mean, times the roots of their shares of the weight."""
     p = weight / weight.sum()
-    Z = np.sqrt(p)[:, None] * (scores - p @ scores)
+    return np.sqrt(p)[:, None] * (rows - p @ rows)
+
+
+def _directions(Z):
+    """`directions_of` scores with the covariance Z'Z, from inner products of the rows of Z where these are fewer."""
     if len(Z) >= Z.shape[1]:
         return directions_of(Z.T @ Z)
     unit = _over_deviations(np.linalg.norm(Z, axis=0))
-    Z *= unit
+    Z = Z * unit
     values, axes = np.linalg.eigh(Z @ Z.T)
     kept = values > RANK * max(values[-1], 0.0)
     return _positive(unit, Z.T @ (axes[:, kept] / np.sqrt(values[kept])))

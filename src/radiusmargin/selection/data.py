@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
 from ..features.space import Raw
-from ..models.linear import LinearModel, split
+from ..models.blocks import split
+from ..models.linear import LinearModel
 from ..models.training import Training, class_weights
 
 BLOCK = 1 << 20  # scores of members that are formed at a time
@@ -89,7 +90,8 @@ class HeldOut:
         coef, intercept = coef.reshape(-1, K, d), intercept.reshape(-1, K)
         for block in split(len(coef), K * len(self.codes), BLOCK):
             values = _products(coef[block].reshape(-1, d), rows).reshape(-1, K, len(self.codes))
-            found.append(self.score_values(values + intercept[block][..., None], keep, block))
+            values += intercept[block][..., None]
+            found.append(self.score_values(values, keep, block))
         return np.concatenate(found).reshape(shape)
 
     def score_values(self, values, keep=None, block=slice(None)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...geometry.scatter import sparse_moments
-from ...models.linear import split
+from ...models.blocks import split
 from ...problems import IDENTITY, Batch, Quadratics, Sparse
 from ...solvers import solve
 
