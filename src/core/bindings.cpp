@@ -50,13 +50,12 @@ Source source_of(nb::handle rows, Arrays& arrays) {
     const auto kind = nb::cast<std::string>(rows.attr("kind"));
     const auto shape = nb::cast<nb::tuple>(rows.attr("shape"));
     const Index n = nb::cast<Index>(shape[0]), d = nb::cast<Index>(shape[1]);
-    if (kind == "products") return ProductArray{arrays.get(rows, "products").data(), n, d};
     nb::object X = rows.attr("X");
     if (kind == "sparse")
-        return SparseArray(arrays.get(X, "data").data(), arrays.get<Integers32>(X, "indices").data(),
-                           arrays.get<Integers>(X, "indptr").data(), n, d);
+        return SparseArray{arrays.get(X, "data").data(), arrays.get<Integers32>(X, "indices").data(),
+                           arrays.get<Integers>(X, "indptr").data(), n, d};
     const auto dense = arrays.get<Strided>(rows, "X");
-    return DenseArray(dense.data(), dense.stride(0), dense.stride(1), n, d);
+    return DenseArray{dense.data(), dense.stride(0), dense.stride(1), n, d};
 }
 
 Quadratics quadratics_of(nb::handle form, Arrays& arrays) {

@@ -12,7 +12,7 @@ namespace rm {
 
 // What a form of rows can do beyond products with vectors; see rows/contract.hpp.
 struct Abilities {
-    bool gram, row_gram, copy, sparse;
+    bool row_gram, sparse;
 };
 
 }  // namespace rm
@@ -108,7 +108,7 @@ constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on
 constexpr int kSweeps = 10;     // over pairs: a problem that takes more (a large C) may take hundreds
 inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer, double tol) {
     if (!rows.row_gram) return false;
-    if (!rows.gram || (d > n && !(rows.sparse && n > kRowSpaceRows))) return true;
+    if (d > n && !(rows.sparse && n > kRowSpaceRows)) return true;
     if (rows.sparse || dense_regularizer || n > kRowSpaceRows) return false;
     return n <= (tol >= kNear ? 5 : 3) * d;
 }
@@ -192,13 +192,13 @@ constexpr int kNewtonSteps = 200;
 constexpr int kPatience = 10;
 // The interior point factors a matrix of all coefficients, which is out of the question where these outnumber the rows and
 // inner products were used instead.
-inline bool interior_point(const Abilities& rows, Index n, Index d, bool by_rows) { return rows.gram && (d <= n || !by_rows); }
+inline bool interior_point(Index n, Index d, bool by_rows) { return d <= n || !by_rows; }
 // Principal axes need all eigenvectors of the smaller side, in one call that cannot be interrupted, and dense rows,
 // twice (1.6 GB).
 constexpr Index kMostAxes = 1000;
 constexpr double kAxesNumbers = 1e8;
-inline bool principal_axes(const Abilities& rows, Index n, Index d) {
-    const Index axes = rows.copy ? std::min(n, d) : n;
+inline bool principal_axes(Index n, Index d) {
+    const Index axes = std::min(n, d);
     return axes <= kMostAxes && double(n) * double(axes) <= kAxesNumbers;
 }
 
