@@ -10,7 +10,6 @@
 
 #include "batch.hpp"
 #include "bindings_kernel.hpp"
-#include "loops/kernel_matrix.hpp"
 
 namespace nb = nanobind;
 using namespace rm;
@@ -151,23 +150,6 @@ double slope_of(Matrix reference, Matrix z, Matrix dz, double s, double t, Matri
     return slope(static_cast<Index>(z.size()), reference.data(), z.data(), dz.data(), s, t, c.data());
 }
 
-using Output = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// out[i, j] = exp(-gamma distance(x_i, y_j)); without Y the symmetric matrix of X with itself.
-void exponential_kernel_into(Matrix X, std::optional<Matrix> Y, double gamma, bool absolute, Output out) {
-    const Index n = X.shape(0), d = X.shape(1), m = Y ? Y->shape(0) : n;
-    if ((Y && static_cast<Index>(Y->shape(1)) != d) || static_cast<Index>(out.shape(0)) != n ||
-        static_cast<Index>(out.shape(1)) != m)
-        throw nb::value_error("shapes of X, Y and out do not match");
-    if (n == 0 || m == 0) return;
-    const Distance distance = absolute ? Distance::absolute : Distance::squared;
-    nb::gil_scoped_release release;
-    if (Y)
-        exponential_kernel(distance, X.data(), n, Y->data(), m, d, gamma, out.data());
-    else
-        exponential_gram(distance, X.data(), n, d, gamma, out.data());
-}
-
 template <class Function>
 void take(Function& function, nb::dict found, const char* name) {
     nb::object capsule = found[name];
@@ -186,8 +168,6 @@ NB_MODULE(_core, m) {
         take(blas::dsyrk, found, "dsyrk"), take(blas::dgemm, found, "dgemm");
         take(blas::dpotrf, found, "dpotrf"), take(blas::dsyev, found, "dsyev");
     });
-    m.def("exponential_kernel", &exponential_kernel_into, nb::arg("X"), nb::arg("Y").none(), nb::arg("gamma"),
-          nb::arg("absolute"), nb::arg("out"));
     m.def("multiplier_step", &multiplier_step_of, nb::arg("reference"), nb::arg("z"), nb::arg("s"), nb::arg("c"));
     m.def("slope", &slope_of, nb::arg("reference"), nb::arg("z"), nb::arg("dz"), nb::arg("s"), nb::arg("t"),
           nb::arg("c"));

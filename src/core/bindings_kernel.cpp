@@ -126,14 +126,17 @@ bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> st
     return pairs.met_negative_curvature();
 }
 
-void dense_values(nb::tuple kernel, Matrix X, Matrix Y, Output out) {
-    if (X.shape(1) != Y.shape(1) || out.shape(0) != X.shape(0) || out.shape(1) != Y.shape(0))
+// Without Y the symmetric matrix of X with itself.
+void dense_values(nb::tuple kernel, Matrix X, std::optional<Matrix> Y, Output out) {
+    const Matrix& other = Y ? *Y : X;
+    if (X.shape(1) != other.shape(1) || out.shape(0) != X.shape(0) || out.shape(1) != other.shape(0))
         throw nb::value_error("shapes of X, Y and out do not match");
     const KernelParameters p = parameters(kernel);
-    const Index m = X.shape(0), k = Y.shape(0);
+    const Index m = X.shape(0), k = other.shape(0);
     nb::gil_scoped_release release;
-    const PackedRows<double> columns(Y.data(), nullptr, k, Y.shape(1));
-    kernel_values(p, X.data(), m, columns, row_pointers(out.data(), m, k).data());
+    const PackedRows<double> columns(other.data(), nullptr, k, other.shape(1));
+    const auto to = row_pointers(out.data(), m, k);
+    Y ? kernel_values(p, X.data(), m, columns, to.data()) : kernel_gram(p, X.data(), columns, to.data());
 }
 
 void sparse_values(nb::tuple kernel, nb::tuple X, nb::tuple Y, Output out) {
@@ -158,6 +161,6 @@ void bind_kernel(nb::module_& m) {
     m.def("sparse_kernel_rows", &sparse_rows, nb::rv_policy::take_ownership);
     m.def("given_kernel_rows", &given_rows, nb::rv_policy::take_ownership);
     m.def("called_kernel_rows", &called_rows, nb::rv_policy::take_ownership);
-    m.def("dense_kernel_values", &dense_values);
+    m.def("dense_kernel_values", &dense_values, nb::arg("kernel"), nb::arg("X"), nb::arg("Y").none(), nb::arg("out"));
     m.def("sparse_kernel_values", &sparse_values);
 }
