@@ -106,13 +106,15 @@ std::function<void(Index, double)> poll_python(const nb::object& callback) {
 
 // One labelling, every C in turn; alpha and f (len(Cs) x n) and numbers (len(Cs) x 4: intercept, objective, dual objective,
 // pairs) are filled. Returns whether the kernel was seen to be indefinite.
-bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> start, nb::tuple options, nb::object callback,
-           Output alpha, Output f, Output numbers) {
+bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> start, nb::handle options, Output alpha, Output f,
+           Output numbers) {
     const Index n = self.rows.n();
     if (Index(y.shape(0)) != n || Index(weights.shape(0)) != n || Index(alpha.shape(1)) != n || Index(f.shape(1)) != n)
         throw nb::value_error("labels, weights and outputs must have one number for each row");
-    const PairOptions how{nb::cast<double>(options[0]), nb::cast<Index>(options[1]), nb::cast<bool>(options[2]),
-                          nb::cast<bool>(options[3]), poll_python(callback)};
+    const nb::object callback = options.attr("callback");
+    const PairOptions how{nb::cast<double>(options.attr("tol")), nb::cast<Index>(options.attr("max_sweeps")),
+                          nb::cast<bool>(options.attr("intercept")), nb::cast<bool>(options.attr("strict")),
+                          poll_python(callback)};
     nb::gil_scoped_release release;
     Pairs pairs(self.rows, y.data(), weights.data(), how);
     if (start) pairs.begin_at(start->data());
@@ -156,7 +158,7 @@ void sparse_values(nb::tuple kernel, nb::tuple X, nb::tuple Y, Output out) {
 void bind_kernel(nb::module_& m) {
     nb::class_<Rows>(m, "KernelRows")
         .def("solve", &solve, nb::arg("y"), nb::arg("weights"), nb::arg("Cs"), nb::arg("start").none(), nb::arg("options"),
-             nb::arg("callback").none(), nb::arg("alpha"), nb::arg("f"), nb::arg("numbers"));
+             nb::arg("alpha"), nb::arg("f"), nb::arg("numbers"));
     m.def("dense_kernel_rows", &dense_rows, nb::rv_policy::take_ownership);
     m.def("sparse_kernel_rows", &sparse_rows, nb::rv_policy::take_ownership);
     m.def("given_kernel_rows", &given_rows, nb::rv_policy::take_ownership);
