@@ -42,7 +42,7 @@ class CalledKernel : public KernelSource {
         : rows_(std::move(rows)), block_(std::move(block)), diagonal_(diagonal.data(), diagonal.data() + diagonal.size()) {}
     Index n() const override { return Index(diagonal_.size()); }
     Vector diagonal() const override { return diagonal_; }
-    Index together() const override { return 32; }
+    Index together() const override { return strategy::kCalledAtOnce; }
     double rounding() const override { return 6e-8; }
     void rows(const Index* I, Index m, float* const* out) const override {
         nb::gil_scoped_acquire gil;
@@ -72,10 +72,8 @@ struct Rows {
     KernelRows rows;
 };
 
-constexpr double kShareOfRows = 0.75;  // of the cache; the rest is for blocks of working sets
-
 Rows* make_rows(nb::object data, std::unique_ptr<KernelSource> source, double cache) {
-    return new Rows{std::move(data), KernelRows(std::move(source), kShareOfRows * cache)};
+    return new Rows{std::move(data), KernelRows(std::move(source), strategy::kShareOfRows * cache)};
 }
 Rows* dense_rows(nb::tuple kernel, nb::object X, double cache) {
     const auto array = nb::cast<Matrix>(X);

@@ -67,7 +67,7 @@ class PairMoves {
     }
 
     double checked_curvature(double curvature, double scale) {
-        if (curvature < -1e-4 * scale) negative_ = true;
+        if (curvature < -strategy::kNegativeCurvature * scale) negative_ = true;
         return std::max(curvature, kFlat * scale);
     }
 

@@ -51,7 +51,7 @@ class Pairs {
         p_.rescale(C);
         loss_of_zero_ = std::accumulate(p_.c.begin(), p_.c.end(), 0.0);
         if (set_.are_dear() && p_.is_cold()) begin_with_sample(C);
-        found_ = {}, target_ = 0.9 * options_.tol, certificates_ = polished_ = 0;
+        found_ = {}, target_ = strategy::kFirstTarget * options_.tol, certificates_ = polished_ = 0;
         go_home();
     }
     // Where rows are dear, those that a sample of the problem needs come first, together.
@@ -97,7 +97,7 @@ class Pairs {
     // Whether single precision can tell no more: the corridor is as narrow as its rounding, from where f began and where
     // the intercept is, or the gap has not come down for long.
     bool is_exhausted() {
-        if (gap_ < 0.5 * best_gap_) best_gap_ = gap_, since_better_ = 0;
+        if (strategy::has_come_down(gap_, best_gap_)) best_gap_ = gap_, since_better_ = 0;
         const double rounding = strategy::kRoundingOfPairs * std::max(std::abs(corridor_.middle()), begun_from_);
         return corridor_.width() <= rounding || since_better_ > strategy::kExhaustedSweeps * set_.size();
     }
@@ -114,7 +114,7 @@ class Pairs {
         if (!options_.strict) return estimate(), true;
         if (certify(found_) && (late_ || is_narrow() || ++polished_ > strategy::kPolishes)) return true;
         if (late_ || ++certificates_ == strategy::kCertificates) return finish_inside(), true;
-        if (gap_ <= target_) target_ *= 0.3;
+        if (gap_ <= target_) target_ *= strategy::kTighterTarget;
         return false;
     }
     // What single precision says about the objectives.

@@ -108,7 +108,7 @@ class WorkingSet {
     }
     // A budget for the block of K, too; no row of it may be in use.
     void keep_within_budget() {
-        if (double(block_size_) * sizeof(float) <= p_.rows.budget() / 3) return;
+        if (double(block_size_) * sizeof(float) <= strategy::room_for_blocks(p_.rows.budget())) return;
         for (auto& row : block_) FloatRow().swap(row);
         block_size_ = 0;
     }
