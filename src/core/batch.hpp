@@ -5,12 +5,11 @@
 #include "labels.hpp"
 #include "problem.hpp"
 #include "rows/dense.hpp"
-#include "rows/inner_products.hpp"
 #include "rows/sparse.hpp"
 
 namespace rm {
 
-using Source = std::variant<DenseArray, SparseArray, ProductArray>;
+using Source = std::variant<DenseArray, SparseArray>;
 
 // R functions 1/2 w'Bw - q'w + constant; what is null is the identity or zero.
 struct Quadratics {

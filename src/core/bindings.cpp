@@ -10,7 +10,6 @@
 
 #include "batch.hpp"
 #include "bindings_kernel.hpp"
-#include "loops/kernel_matrix.hpp"
 
 namespace nb = nanobind;
 using namespace rm;
@@ -50,13 +49,12 @@ Source source_of(nb::handle rows, Arrays& arrays) {
     const auto kind = nb::cast<std::string>(rows.attr("kind"));
     const auto shape = nb::cast<nb::tuple>(rows.attr("shape"));
     const Index n = nb::cast<Index>(shape[0]), d = nb::cast<Index>(shape[1]);
-    if (kind == "products") return ProductArray{arrays.get(rows, "products").data(), n, d};
     nb::object X = rows.attr("X");
     if (kind == "sparse")
-        return SparseArray(arrays.get(X, "data").data(), arrays.get<Integers32>(X, "indices").data(),
-                           arrays.get<Integers>(X, "indptr").data(), n, d);
+        return SparseArray{arrays.get(X, "data").data(), arrays.get<Integers32>(X, "indices").data(),
+                           arrays.get<Integers>(X, "indptr").data(), n, d};
     const auto dense = arrays.get<Strided>(rows, "X");
-    return DenseArray(dense.data(), dense.stride(0), dense.stride(1), n, d);
+    return DenseArray{dense.data(), dense.stride(0), dense.stride(1), n, d};
 }
 
 Quadratics quadratics_of(nb::handle form, Arrays& arrays) {
@@ -152,23 +150,6 @@ double slope_of(Matrix reference, Matrix z, Matrix dz, double s, double t, Matri
     return slope(static_cast<Index>(z.size()), reference.data(), z.data(), dz.data(), s, t, c.data());
 }
 
-using Output = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// out[i, j] = exp(-gamma distance(x_i, y_j)); without Y the symmetric matrix of X with itself.
-void exponential_kernel_into(Matrix X, std::optional<Matrix> Y, double gamma, bool absolute, Output out) {
-    const Index n = X.shape(0), d = X.shape(1), m = Y ? Y->shape(0) : n;
-    if ((Y && static_cast<Index>(Y->shape(1)) != d) || static_cast<Index>(out.shape(0)) != n ||
-        static_cast<Index>(out.shape(1)) != m)
-        throw nb::value_error("shapes of X, Y and out do not match");
-    if (n == 0 || m == 0) return;
-    const Distance distance = absolute ? Distance::absolute : Distance::squared;
-    nb::gil_scoped_release release;
-    if (Y)
-        exponential_kernel(distance, X.data(), n, Y->data(), m, d, gamma, out.data());
-    else
-        exponential_gram(distance, X.data(), n, d, gamma, out.data());
-}
-
 template <class Function>
 void take(Function& function, nb::dict found, const char* name) {
     nb::object capsule = found[name];
@@ -187,8 +168,6 @@ NB_MODULE(_core, m) {
         take(blas::dsyrk, found, "dsyrk"), take(blas::dgemm, found, "dgemm");
         take(blas::dpotrf, found, "dpotrf"), take(blas::dsyev, found, "dsyev");
     });
-    m.def("exponential_kernel", &exponential_kernel_into, nb::arg("X"), nb::arg("Y").none(), nb::arg("gamma"),
-          nb::arg("absolute"), nb::arg("out"));
     m.def("multiplier_step", &multiplier_step_of, nb::arg("reference"), nb::arg("z"), nb::arg("s"), nb::arg("c"));
     m.def("slope", &slope_of, nb::arg("reference"), nb::arg("z"), nb::arg("dz"), nb::arg("s"), nb::arg("t"),
           nb::arg("c"));

@@ -42,7 +42,7 @@ class CalledKernel : public KernelSource {
         : rows_(std::move(rows)), block_(std::move(block)), diagonal_(diagonal.data(), diagonal.data() + diagonal.size()) {}
     Index n() const override { return Index(diagonal_.size()); }
     Vector diagonal() const override { return diagonal_; }
-    Index together() const override { return 32; }
+    Index together() const override { return strategy::kCalledAtOnce; }
     double rounding() const override { return 6e-8; }
     void rows(const Index* I, Index m, float* const* out) const override {
         nb::gil_scoped_acquire gil;
@@ -72,10 +72,8 @@ struct Rows {
     KernelRows rows;
 };
 
-constexpr double kShareOfRows = 0.75;  // of the cache; the rest is for blocks of working sets
-
 Rows* make_rows(nb::object data, std::unique_ptr<KernelSource> source, double cache) {
-    return new Rows{std::move(data), KernelRows(std::move(source), kShareOfRows * cache)};
+    return new Rows{std::move(data), KernelRows(std::move(source), strategy::kShareOfRows * cache)};
 }
 Rows* dense_rows(nb::tuple kernel, nb::object X, double cache) {
     const auto array = nb::cast<Matrix>(X);
@@ -106,13 +104,15 @@ std::function<void(Index, double)> poll_python(const nb::object& callback) {
 
 // One labelling, every C in turn; alpha and f (len(Cs) x n) and numbers (len(Cs) x 4: intercept, objective, dual objective,
 // pairs) are filled. Returns whether the kernel was seen to be indefinite.
-bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> start, nb::tuple options, nb::object callback,
-           Output alpha, Output f, Output numbers) {
+bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> start, nb::handle options, Output alpha, Output f,
+           Output numbers) {
     const Index n = self.rows.n();
     if (Index(y.shape(0)) != n || Index(weights.shape(0)) != n || Index(alpha.shape(1)) != n || Index(f.shape(1)) != n)
         throw nb::value_error("labels, weights and outputs must have one number for each row");
-    const PairOptions how{nb::cast<double>(options[0]), nb::cast<Index>(options[1]), nb::cast<bool>(options[2]),
-                          nb::cast<bool>(options[3]), poll_python(callback)};
+    const nb::object callback = options.attr("callback");
+    const PairOptions how{nb::cast<double>(options.attr("tol")), nb::cast<Index>(options.attr("max_sweeps")),
+                          nb::cast<bool>(options.attr("intercept")), nb::cast<bool>(options.attr("strict")),
+                          poll_python(callback)};
     nb::gil_scoped_release release;
     Pairs pairs(self.rows, y.data(), weights.data(), how);
     if (start) pairs.begin_at(start->data());
@@ -126,14 +126,17 @@ bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> st
     return pairs.met_negative_curvature();
 }
 
-void dense_values(nb::tuple kernel, Matrix X, Matrix Y, Output out) {
-    if (X.shape(1) != Y.shape(1) || out.shape(0) != X.shape(0) || out.shape(1) != Y.shape(0))
+// Without Y the symmetric matrix of X with itself.
+void dense_values(nb::tuple kernel, Matrix X, std::optional<Matrix> Y, Output out) {
+    const Matrix& other = Y ? *Y : X;
+    if (X.shape(1) != other.shape(1) || out.shape(0) != X.shape(0) || out.shape(1) != other.shape(0))
         throw nb::value_error("shapes of X, Y and out do not match");
     const KernelParameters p = parameters(kernel);
-    const Index m = X.shape(0), k = Y.shape(0);
+    const Index m = X.shape(0), k = other.shape(0);
     nb::gil_scoped_release release;
-    const PackedRows<double> columns(Y.data(), nullptr, k, Y.shape(1));
-    kernel_values(p, X.data(), m, columns, row_pointers(out.data(), m, k).data());
+    const PackedRows<double> columns(other.data(), nullptr, k, other.shape(1));
+    const auto to = row_pointers(out.data(), m, k);
+    Y ? kernel_values(p, X.data(), m, columns, to.data()) : kernel_gram(p, X.data(), columns, to.data());
 }
 
 void sparse_values(nb::tuple kernel, nb::tuple X, nb::tuple Y, Output out) {
@@ -153,11 +156,11 @@ void sparse_values(nb::tuple kernel, nb::tuple X, nb::tuple Y, Output out) {
 void bind_kernel(nb::module_& m) {
     nb::class_<Rows>(m, "KernelRows")
         .def("solve", &solve, nb::arg("y"), nb::arg("weights"), nb::arg("Cs"), nb::arg("start").none(), nb::arg("options"),
-             nb::arg("callback").none(), nb::arg("alpha"), nb::arg("f"), nb::arg("numbers"));
+             nb::arg("alpha"), nb::arg("f"), nb::arg("numbers"));
     m.def("dense_kernel_rows", &dense_rows, nb::rv_policy::take_ownership);
     m.def("sparse_kernel_rows", &sparse_rows, nb::rv_policy::take_ownership);
     m.def("given_kernel_rows", &given_rows, nb::rv_policy::take_ownership);
     m.def("called_kernel_rows", &called_rows, nb::rv_policy::take_ownership);
-    m.def("dense_kernel_values", &dense_values);
+    m.def("dense_kernel_values", &dense_values, nb::arg("kernel"), nb::arg("X"), nb::arg("Y").none(), nb::arg("out"));
     m.def("sparse_kernel_values", &sparse_values);
 }

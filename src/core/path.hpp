@@ -98,11 +98,10 @@ class Path {
         if (start.gap() <= options.tol || start.n_iter >= options.max_iter) return start;
         Solution sifted;
         sifted.n_iter = start.n_iter;
-        if constexpr (CanPick<Rows>)
-            if (options.method == Method::automatic && strategy::sift(problem.n(), problem.D(), options.tol)) {
-                certify_zero(problem, sifted);
-                if (Sifting<Rows>(problem, options).run(start, sifted) || sifted.n_iter >= options.max_iter) return sifted;
-            }
+        if (options.method == Method::automatic && strategy::sift(problem.n(), problem.D(), options.tol)) {
+            certify_zero(problem, sifted);
+            if (Sifting<Rows>(problem, options).run(start, sifted) || sifted.n_iter >= options.max_iter) return sifted;
+        }
         Options rest = options;
         rest.max_iter = options.max_iter - sifted.n_iter;
         Solution best = solve_direct(problem, rest, sifted.gap() < 1 ? sifted : start);
@@ -113,13 +112,14 @@ class Path {
     // Coefficients in the caller's units, and the objective at them. They differ from theta by the rounding of the intercept,
     // and a pass over the rows is spared where that cannot be seen in the gap.
     void put_back(const Problem<Rows>& problem, Solution& best, double* coef, double& intercept) const {
-        std::fill(coef, coef + given_.source.d, 0.0);
         const Chosen& chosen = given_.chosen;
-        const Move move = given_.source.put_back(rows_, chosen.J, chosen.mean, best.theta, coef);
-        intercept = chosen.intercept ? best.theta[rows_.d()] - move.shift : 0.0;
-        const Index n = problem.n();
+        const Index n = problem.n(), d = problem.d();
+        std::copy_n(best.theta.data(), d, coef);
+        intercept = chosen.intercept ? best.theta[d] - dot(d, chosen.mean.data(), coef) : 0.0;
+        double terms = std::abs(intercept);
+        for (Index k = 0; k < d; ++k) terms += std::abs(chosen.mean[k] * coef[k]);
         constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
-        const double lost = kRounding * (move.size + std::abs(intercept)) * total_;
+        const double lost = kRounding * terms * total_;
         if (lost <= strategy::kUnseen * options_.tol * std::abs(best.objective)) return;
         Vector z;
         problem.margins(best.theta, z);

@@ -34,10 +34,10 @@ struct Problem {
         A.times(negative.data(), z.data());
         for (auto& zi : z) zi += 1.0;
     }
-    // All but the loss, at theta with margins z.
-    double smooth_part(const Vector& theta, const Vector& z) const {
+    // All but the loss.
+    double smooth_part(const Vector& theta) const {
         const double linear = q ? dot(D(), q, theta.data()) : 0.0;
-        return 0.5 * A.squared_norm(B, theta, z) - linear + constant;
+        return 0.5 * B.quadratic(theta.data()) - linear + constant;
     }
 };
 
@@ -89,10 +89,10 @@ bool certify(const Problem<Rows>& problem, const Vector& theta, Vector alpha, So
     if (!balance(problem, alpha, dual)) return false;
     Vector z, g(D);
     problem.margins(theta, z);
-    double primal = problem.smooth_part(theta, z) + hinge_loss(problem.n(), problem.c, z.data());
+    double primal = problem.smooth_part(theta) + hinge_loss(problem.n(), problem.c, z.data());
     problem.A.transposed_times(alpha.data(), g.data());
     if (problem.q) axpy(D, 1.0, problem.q, g.data());
-    dual += problem.constant - 0.5 * problem.A.squared_dual_norm(problem.B, g.data());
+    dual += problem.constant - 0.5 * problem.B.inverse_quadratic(g.data());
     keep_better(theta, primal, std::move(alpha), dual, best);
     return true;
 }

@@ -12,7 +12,7 @@ namespace rm {
 
 // What a form of rows can do beyond products with vectors; see rows/contract.hpp.
 struct Abilities {
-    bool gram, row_gram, copy, sparse;
+    bool row_gram, sparse;
 };
 
 }  // namespace rm
@@ -122,21 +122,27 @@ constexpr int kConjugateSteps = 300;
 // matrix cheap. At kRowSpaceRows the cube of the band is too much.
 constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
 constexpr int kSweeps = 10;     // over pairs: a problem that takes more (a large C) may take hundreds
+inline Index pairs_between_looks(Index n) { return std::max<Index>(16, n / 8); }  // at the gap: a look costs about a pair
 inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer) {
     if (!rows.row_gram) return false;
-    if (!rows.gram || (d > n && !(rows.sparse && n > kRowSpaceRows))) return true;
+    if (d > n && !(rows.sparse && n > kRowSpaceRows)) return true;
     if (rows.sparse || dense_regularizer || n > kRowSpaceRows) return false;
     return n <= 2 * d;
 }
 
 // -- Rows of a kernel ---------------------------------------------------------------------------------------------------
 
-// Rows that are computed together: one alone is a pass over all data, which with many features is as slow as memory.
-constexpr Index kDearFeatures = 64;
+// Rows that are computed together: one alone is a pass over all data, which with many features is as slow as memory. Sparse rows
+// are laid out side by side, as many as loops/kernel_values.cpp has lanes for; a caller's function is dear to call.
+constexpr Index kDearFeatures = 64, kSparseAtOnce = 16, kCalledAtOnce = 32;
 inline Index rows_at_once(Index d) { return d < kDearFeatures ? 1 : 24; }
 // The most that a kernel value may be off by when distances come from inner products. More makes more rows long, of which
 // each costs twice as much; less makes more rows doubtful in single precision, which double precision must decide.
 constexpr double kRoundingOfProducts = 1e-4;
+// Share of the cache that rows get. The rest is for blocks of K of a working set, which are dropped where it is full: they are
+// copies of rows.
+constexpr double kShareOfRows = 0.75;
+inline double room_for_blocks(double room_for_rows) { return room_for_rows * (1 - kShareOfRows) / kShareOfRows; }
 
 // -- Pairs on rows of a kernel ------------------------------------------------------------------------------------------
 
@@ -156,8 +162,12 @@ constexpr double kWakeBelow = 0.5;
 // A sample of every so manieth row is solved first where rows are dear, unless it would have too few.
 constexpr Index kSampleEvery = 8, kSmallestSample = 200;
 constexpr double kLooseSample = 0.02;
+// Share of the tolerance that is aimed at in single precision, for what double precision may add to the gap; where it adds more,
+// a tighter one is, by this factor.
+constexpr double kFirstTarget = 0.9, kTighterTarget = 0.3;
 // Sweeps of the working set without the gap halving after which single precision has no more to tell.
 constexpr Index kExhaustedSweeps = 40;
+inline bool has_come_down(double gap, double best) { return gap < 0.5 * best; }
 // Width of the corridor that is rounding of single precision, against the width that it had. At 4e-7 most problems end too, but
 // those that stand at 6e-7 (3,300 x 40 at C = 100) take the forty sweeps, five times as long as all before.
 constexpr double kRoundingOfPairs = 1e-6;
@@ -169,12 +179,17 @@ constexpr double kNewtonWork = 1e8;
 inline bool try_newton(Index pairs, Index free, Index n, bool strict) {
     return pairs >= (strict ? kNewtonSweeps : kRoughSweeps) * n + free * free * free / (4 * n);
 }
+// A kernel is indefinite, and no interior point serves, where the curvature of a pair is below minus this share of its diagonal,
+// more than rounding of kernel values can do, or v'Kv, in double precision, below minus this share of the multipliers.
+constexpr double kNegativeCurvature = 1e-4, kNegativeSquare = 1e-8;
 // Sweeps after which the interior point takes over, rows up to which it can (its matrices then take 64 MB), its steps, and
-// those without the gap falling by a tenth that end it. It goes on to this share of the tolerance, which costs a few
-// steps more, so that multipliers can be put at the bounds that they are near.
+// those without the gap or the complementarity falling by a tenth that end it. It goes on to this share of the tolerance, which
+// costs a few steps more, so that multipliers can be put at the bounds that they are near.
 constexpr Index kInteriorSweeps = 100, kInteriorRows = 2000;
 constexpr int kInteriorSteps = 150, kInteriorPatience = 25;
-constexpr double kInteriorMargin = 1e-5;
+constexpr double kInteriorMargin = 1e-5, kInteriorFall = 0.9;
+// Ridges that are tried where its matrix has no factor, against the largest of the diagonal; it ends where one would be the last.
+constexpr double kFirstRidge = 1e-14, kLastRidge = 1e-6, kRidgeGrowth = 100;
 // A gap bounds scores by its root only. Who asks for a tight one wants scores of several digits, so violations must be small
 // too (SVC's tol is about these); so many rounds more are spent on it.
 constexpr double kTight = 1e-5, kViolations = 10;
@@ -223,13 +238,13 @@ constexpr int kNewtonSteps = 200;
 constexpr int kPatience = 10;
 // The interior point factors a matrix of all coefficients, which is out of the question where these outnumber the rows and
 // inner products were used instead.
-inline bool interior_point(const Abilities& rows, Index n, Index d, bool by_rows) { return rows.gram && (d <= n || !by_rows); }
+inline bool interior_point(Index n, Index d, bool by_rows) { return d <= n || !by_rows; }
 // Principal axes need all eigenvectors of the smaller side, in one call that cannot be interrupted, and dense rows,
 // twice (1.6 GB).
 constexpr Index kMostAxes = 1000;
 constexpr double kAxesNumbers = 1e8;
-inline bool principal_axes(const Abilities& rows, Index n, Index d) {
-    const Index axes = rows.copy ? std::min(n, d) : n;
+inline bool principal_axes(Index n, Index d) {
+    const Index axes = std::min(n, d);
     return axes <= kMostAxes && double(n) * double(axes) <= kAxesNumbers;
 }
 

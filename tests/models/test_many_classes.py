@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
 from radiusmargin import FSVM, FSVMCV, SVM
-from radiusmargin.models import linear
+from radiusmargin.models import blocks
 from radiusmargin.models.multiclass import Reduction
 
 
@@ -45,8 +45,7 @@ def test_blocks_change_nothing(multi_class, monkeypatch):
     decision, predicted, radius, components = (
         model.decision_function(X), model.predict(X), model.radius_, model.components_,
     )  # fmt: skip
-    monkeypatch.setattr(linear, "BLOCK", 1500)
-    monkeypatch.setattr(linear.split, "__defaults__", (1500,))
+    monkeypatch.setattr(blocks.split, "__defaults__", (1500,))
     again = FSVM(multi_class=multi_class).fit(X, y)
     np.testing.assert_allclose(again.radius_, radius, rtol=1e-12)
     np.testing.assert_allclose(again.components_, components, rtol=1e-9, atol=1e-12)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
-from radiusmargin.problems import Batch, Dense, InnerProducts, Options, Quadratics, Sparse, Start, rows_of
+from radiusmargin.problems import Batch, Dense, Options, Quadratics, Sparse, Start, rows_of
 from radiusmargin.solvers import COMPILED, ConvergenceWarning, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
 from radiusmargin.solvers.hinge import numpy_twin
 
@@ -634,30 +634,21 @@ def test_no_warning_on_a_plain_solve():
 
 
 @pytest.mark.parametrize("weights", [1.0, 0.3])
-@pytest.mark.parametrize("form", ["features", "many features", "inner products", "twin"])
+@pytest.mark.parametrize("form", ["features", "many features", "twin"])
 def test_an_undetermined_intercept_is_in_the_middle(form, weights):
     """As many rows of either class, all at their bounds: the loss is flat in the intercept. LIBSVM takes the middle too."""
     X, y = overlapping(40, 120 if form == "many features" else 3, seed=5)
     expected = SVC(kernel="linear", C=3e-4, tol=1e-12).fit(X, y)
     batch = one_problem(X, y, 3e-4 / weights, weight=np.full(40, weights))
-    if form == "inner products":
-        batch = replace(batch, rows=InnerProducts(X @ X.T))
     results = (twin if form == "twin" else solve)(batch, Options(tol=1e-9))
     assert len(expected.support_) == 40
     assert results.intercept[0, 0] == pytest.approx(expected.intercept_[0], abs=1e-5)
-
-
-def test_inner_products_do_not_tell_the_origin():
-    X, y = overlapping()
-    with pytest.raises(ValueError, match="do not tell the origin"):
-        Batch(InnerProducts(X @ X.T), y[None], np.ones(60), np.ones(1), intercept=False)
 
 
 FORMS = {
     "dense": Dense,
     "columns": lambda X: Dense(np.asfortranarray(X)),
     "sparse": lambda X: Sparse(sparse.csr_array(X)),
-    "inner products": lambda X: InnerProducts(X @ X.T),
 }
 
 
@@ -679,23 +670,6 @@ def test_every_form_gives_the_same_answer(form, shape, backend):
         scores = rows.scores(results.coef[p]) + results.intercept[p][:, None]
         target = Dense(X).scores(expected.coef[p]) + expected.intercept[p][:, None]
         np.testing.assert_allclose(scores, target, atol=2e-4 * np.abs(target).max())
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_inner_products_stand_for_the_rows(backend):
-    """Also with rows of weight zero, rows that take no part, and inner products from an origin far off."""
-    X, y = overlapping(60, 4)
-    weight, subsets = np.where(np.arange(60) % 7 == 0, 0.0, 1.0), (np.arange(40), np.arange(10, 60))
-    features = Batch(Dense(X), y[None], weight, np.array([0.1, 1.0, 30.0]), subsets=subsets)
-    K = (X + 3.0) @ (X + 3.0).T
-    ours = backend(replace(features, rows=InnerProducts(K)), Options(tol=1e-9))
-    rows = solve(features, Options(tol=1e-9))
-    np.testing.assert_allclose(ours.objective, rows.objective, rtol=1e-8)
-    scores = ours.coef @ K + ours.intercept[..., None]
-    np.testing.assert_allclose(scores, rows.coef @ X.T + rows.intercept[..., None], atol=1e-4)
-    outside = np.setdiff1d(np.arange(60), subsets[0])
-    assert not ours.coef[0][:, outside].any()
-    assert ours.gap.max() <= 1e-9
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

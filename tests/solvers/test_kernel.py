@@ -21,6 +21,7 @@ from radiusmargin.solvers import (
     solve_kernel,
 )
 from radiusmargin.solvers.kernel import backend
+from radiusmargin.solvers.kernel.entry import PairOptions, solve_one
 
 KERNELS = {
     "rbf": KernelFunction("rbf", gamma=0.2),
@@ -218,10 +219,10 @@ def test_shrinking_and_sampling_on_more_rows():
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 def test_an_estimated_gap_is_relative_to_the_loss_of_zero(C):
     X, y = data(300)
-    k, alpha, f, numbers = KERNELS["rbf"], np.empty((1, 300)), np.empty((1, 300)), np.empty((1, 4))
-    rows, estimated = backend.make_rows(Kernel(X, k), 100.0), (1e-3, 1000, True, False)
-    rows.solve(y, np.ones(300), np.array([C]), None, estimated, None, alpha, f, numbers)
-    v, intercept, score = alpha[0] * y, numbers[0, 0], k(X) @ (alpha[0] * y)
+    k, estimated = KERNELS["rbf"], PairOptions(1e-3, 1000, intercept=True, strict=False)
+    rows = backend.make_rows(Kernel(X, k), 100.0)
+    (v,), _, numbers, _ = solve_one(rows, y, np.ones(300), None, Cs=np.array([C]), options=estimated)
+    intercept, score = numbers[0, 0], k(X) @ v
     objective = 0.5 * v @ score + C * np.maximum(0.0, 1.0 - y * (score + intercept)).sum()
     least = kernel_svm(X, y, C, kernel=k, tol=1e-7).objective
     assert least * (1 - 1e-6) <= objective <= least + 1.01e-3 * C * 300

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "clones.hpp"
 #include "exponential.hpp"
@@ -77,10 +78,19 @@ RM_INLINE void distances(const T* own, const T* squares, T (*sums)[64 / sizeof(T
     }
 }
 
-// R rows against some tiles; `own` are the squares of the rows, where distances come from products.
-template <int R, KernelKind kind, class T>
+template <class T>
+RM_INLINE void store(const T* values, Index width, T* out) {
+    if (width == PackedRows<T>::kColumns)
+        std::memcpy(out, values, PackedRows<T>::kColumns * sizeof(T));  // a size known to the compiler: no call
+    else
+        std::memcpy(out, values, width * sizeof(T));
+}
+
+// R rows, number i and those after it, against some tiles; `own` are the squares of the rows, where distances come from products.
+// Values of a symmetric matrix are stored on both sides of its diagonal while they are in cache.
+template <int R, KernelKind kind, bool symmetric, class T>
 RM_INLINE void strip(const Parameters<T>& p, const T* rows, const T* own, const PackedRows<T>& columns, Index first,
-                     Index last, T* const* out) {
+                     Index last, T* const* out, [[maybe_unused]] Index i) {
     constexpr Index kColumns = PackedRows<T>::kColumns;
     T values[R][kColumns];
     for (Index t = first; t < last; ++t) {
@@ -94,28 +104,31 @@ RM_INLINE void strip(const Parameters<T>& p, const T* rows, const T* own, const 
         for (int r = 0; r < R; ++r) {
 #pragma omp simd
             for (Index j = 0; j < kColumns; ++j) values[r][j] = finish<kind>(p, values[r][j]);
-            if (width == kColumns)
-                std::memcpy(out[r] + start, values[r], kColumns * sizeof(T));  // a size known to the compiler: no call
-            else
-                std::memcpy(out[r] + start, values[r], width * sizeof(T));
+            if constexpr (!symmetric) store(values[r], width, out[r] + start);
+        }
+        if constexpr (symmetric) {
+            for (int r = 0; r < R; ++r) store(values[r], width, out[r] + start);
+            for (Index j = 0; j < width; ++j)
+                for (int r = 0; r < R; ++r) out[start + j - i][i + r] = values[r][j];
         }
     }
 }
 
-template <KernelKind kind, class T>
+template <KernelKind kind, class T, bool symmetric>
 RM_INLINE void fill(const KernelParameters& kernel, const T* rows, Index m, const PackedRows<T>& columns, T* const* out,
-                    const T* squares) {
+                    const T* squares, std::bool_constant<symmetric>) {
     const Parameters<T> p(kernel);
     const Index d = columns.d(), tiles = (columns.n() + PackedRows<T>::kColumns - 1) / PackedRows<T>::kColumns;
     const Index panel = std::max<Index>(1, kPanelBytes / (64 * std::max<Index>(d, 1)));
     auto from = [=](Index i) { return kind == KernelKind::rbf && squares ? squares + i : nullptr; };
-    for (Index first = 0; first < tiles; first += panel) {
-        const Index last = std::min(first + panel, tiles);
+    for (Index begin = 0; begin < tiles; begin += panel) {
+        const Index last = std::min(begin + panel, tiles);
+        auto first = [=](Index i) { return symmetric ? std::max(begin, i / PackedRows<T>::kColumns) : begin; };
         Index i = 0;
         for (; i + kRows <= m; i += kRows)
-            strip<kRows, kind>(p, rows + i * d, from(i), columns, first, last, out + i);
-        for (; i + 2 <= m; i += 2) strip<2, kind>(p, rows + i * d, from(i), columns, first, last, out + i);
-        if (i < m) strip<1, kind>(p, rows + i * d, from(i), columns, first, last, out + i);
+            strip<kRows, kind, symmetric>(p, rows + i * d, from(i), columns, first(i), last, out + i, i);
+        for (; i + 2 <= m; i += 2) strip<2, kind, symmetric>(p, rows + i * d, from(i), columns, first(i), last, out + i, i);
+        if (i < m) strip<1, kind, symmetric>(p, rows + i * d, from(i), columns, first(i), last, out + i, i);
     }
 }
 
@@ -191,11 +204,11 @@ RM_INLINE void choose(const KernelParameters& kernel, const Arguments&... argume
 
 RM_CLONES void single(const KernelParameters& kernel, const float* rows, Index m, const PackedRows<float>& columns,
                       float* const* out, const float* squares) {
-    choose(kernel, rows, m, columns, out, squares);
+    choose(kernel, rows, m, columns, out, squares, std::false_type());
 }
 RM_CLONES void twofold(const KernelParameters& kernel, const double* rows, Index m, const PackedRows<double>& columns,
                        double* const* out, const double* squares) {
-    choose(kernel, rows, m, columns, out, squares);
+    choose(kernel, rows, m, columns, out, squares, std::false_type());
 }
 RM_CLONES void single(const KernelParameters& kernel, const SparseView& X, const Index* I, Index m, const SparseView& Y,
                       const Index* J, Index k, float* const* out) {
@@ -251,6 +264,11 @@ template <>
 void kernel_values(const KernelParameters& kernel, const SparseView& X, const Index* I, Index m, const SparseView& Y,
                    const Index* J, Index k, double* const* out) {
     twofold(kernel, X, I, m, Y, J, k, out);
+}
+
+RM_CLONES void kernel_gram(const KernelParameters& kernel, const double* rows, const PackedRows<double>& columns,
+                           double* const* out) {
+    choose(kernel, rows, columns.n(), columns, out, static_cast<const double*>(nullptr), std::true_type());
 }
 
 double kernel_of_square(const KernelParameters& kernel, double square) {

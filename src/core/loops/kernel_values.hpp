@@ -49,6 +49,8 @@ inline double summation_rounding(Index d) { return 6e-8 * double(std::min<Index>
 template <class T>
 void kernel_values(const KernelParameters& kernel, const T* rows, Index m, const PackedRows<T>& columns, T* const* out,
                    const T* squares = nullptr);
+// Where the rows are the columns: half of the work, and exactly symmetric.
+void kernel_gram(const KernelParameters& kernel, const double* rows, const PackedRows<double>& columns, double* const* out);
 
 // Compressed sparse rows.
 struct SparseView {

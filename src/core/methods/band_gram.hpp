@@ -18,8 +18,6 @@ struct Band {
 // Lower triangle of sum_{i in J} weights_i a_i a_i' for one J after the other, each in order.
 template <class Rows>
 class BandGram {
-    static_assert(CanGram<Rows>);
-
   public:
     BandGram(const Rows& rows, const double* weights) : rows_(rows), weights_(weights), D_(rows.D()) {}
 

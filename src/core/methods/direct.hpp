@@ -42,13 +42,11 @@ void solve_by_newton(const Problem<Rows>& problem, const Options& options, const
     const bool by_rows = !problem.q && strategy::in_row_space(abilities<Rows>, n, d, problem.B.dense());
     if constexpr (CanRowGram<Rows>)
         if (by_rows) RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
-    if constexpr (CanGram<Rows>)
-        if (!by_rows) Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
+    if (!by_rows) Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
     const auto unfinished = [&] { return !(best.gap() <= options.tol) && left() > 0; };
-    if constexpr (CanGram<Rows>)
-        if (unfinished() && strategy::interior_point(abilities<Rows>, n, d, by_rows))
-            InteriorPoint<Rows>(problem, options).run(Vector(problem.D(), 0.0), left(), best);
-    if (unfinished() && strategy::principal_axes(abilities<Rows>, n, d))
+    if (unfinished() && strategy::interior_point(n, d, by_rows))
+        InteriorPoint<Rows>(problem, options).run(Vector(problem.D(), 0.0), left(), best);
+    if (unfinished() && strategy::principal_axes(n, d))
         PrincipalAxes<Rows>(problem, options).run(left(), best);
 }
 

@@ -11,8 +11,6 @@ namespace rm {
 
 template <class Rows>
 class InteriorPoint {
-    static_assert(CanGram<Rows>);
-
   public:
     InteriorPoint(const Problem<Rows>& problem, const Options& options)
         : problem_(problem), options_(options), n_(problem.n()), D_(problem.D()), H_(D_ * D_), all_(n_) {

@@ -30,7 +30,7 @@ class KernelCertificate {
         }
         const double b = p_.intercept ? best_intercept() : 0.0;
         for (Index i : rows_) loss += p_.c[i] * std::max(0.0, p_.y[i] * (p_.f[i] - b));
-        found.negative = square < -1e-8 * total;
+        found.negative = square < -strategy::kNegativeSquare * total;
         found.intercept = b, found.objective = 0.5 * square + loss, found.dual_objective = total - 0.5 * square;
     }
 

@@ -29,7 +29,7 @@ class KernelInteriorPoint {
             p_.poll();
             const double gap = relative_gap();
             if (!std::isfinite(mu_)) break;
-            if (gap < 0.9 * least || mu_ < 0.9 * least_mu) since = 0;
+            if (gap < strategy::kInteriorFall * least || mu_ < strategy::kInteriorFall * least_mu) since = 0;
             least_mu = std::min(least_mu, mu_);
             if (gap < least) least = gap, a = a_, z = z_, u = u_;
             if (gap <= strategy::kInteriorMargin * tol_ || !factorise()) break;
@@ -90,7 +90,8 @@ class KernelInteriorPoint {
     }
 
     bool factorise() {
-        for (double ridge = 0.0; ridge < 1e-6; ridge = ridge == 0.0 ? 1e-14 : 100.0 * ridge) {
+        using strategy::kFirstRidge, strategy::kLastRidge, strategy::kRidgeGrowth;
+        for (double ridge = 0.0; ridge < kLastRidge; ridge = ridge == 0.0 ? kFirstRidge : kRidgeGrowth * ridge) {
             L_ = Q_;
             for (Index i = 0; i < m_; ++i)
                 L_[i * m_ + i] += ridge * scale_ + z_[i] / a_[i] + u_[i] / (c_[i] - a_[i]);

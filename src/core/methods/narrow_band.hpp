@@ -53,8 +53,6 @@ class KnownRows {
 
 template <class Rows>
 class NarrowBand {
-    static_assert(CanCopy<Rows>);
-
   public:
     explicit NarrowBand(const Problem<Rows>& problem) : problem_(problem), rows_(problem) {}
 

@@ -80,8 +80,6 @@ inline double intercept_curvature(Index n, const double* c) {
 // Newton's matrix, formed and factored.
 template <class Rows>
 class FormedSystem {
-    static_assert(CanGram<Rows>);
-
   public:
     FormedSystem(const Problem<Rows>& problem, const Options& options)
         : problem_(problem), options_(options), d_(problem.d()), D_(problem.D()),
@@ -168,7 +166,7 @@ class Newton {
         if (!theta.empty()) {
             theta_ = theta;
             problem_.margins(theta_, z_);
-            const double objective = problem_.smooth_part(theta_, z_) + hinge_loss(n_, problem_.c, z_.data());
+            const double objective = problem_.smooth_part(theta_) + hinge_loss(n_, problem_.c, z_.data());
             if (objective < known + 1e-9 * std::abs(known)) return;
         }
         theta_.assign(D_, 0.0), z_.assign(n_, 1.0);

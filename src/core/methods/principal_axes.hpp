@@ -13,12 +13,10 @@ namespace rm {
 
 template <class Rows>
 class PrincipalAxes {
-    static_assert(CanCopy<Rows> || CanRowGram<Rows>);
-
   public:
     PrincipalAxes(const Problem<Rows>& problem, const Options& options)
         : problem_(problem), options_(options), n_(problem.n()), d_(problem.d()),
-          by_rows_(CanRowGram<Rows> && (d_ > n_ || !CanCopy<Rows>)), r_(by_rows_ ? n_ : d_) {}
+          by_rows_(CanRowGram<Rows> && d_ > n_), r_(by_rows_ ? n_ : d_) {}
 
     void run(int max_iter, Solution& best) {
         if (by_rows_ && problem_.q) return;  // a linear term may point out of the span of the rows
@@ -42,8 +40,7 @@ class PrincipalAxes {
     bool find_axes(Vector& rows) {
         if constexpr (CanRowGram<Rows>)
             if (by_rows_) return axes_of_rows(rows);
-        if constexpr (CanCopy<Rows>) return axes_of_features(rows);
-        return false;
+        return axes_of_features(rows);
     }
     bool axes_of_features(Vector& rows) {
         Vector given(n_ * d_);

@@ -14,8 +14,6 @@ namespace rm {
 
 template <class Full>
 class Sifting {
-    static_assert(CanPick<Full>);
-
   public:
     Sifting(const Problem<Full>& full, const Options& options)
         : full_(full), options_(options), n_(full.n()), role_(n_, kFree) {}
@@ -161,7 +159,7 @@ class Sifting {
 
     // The full objective at theta against the dual value of the reduced problem, which is feasible for the full one.
     bool finished(const Vector& theta, Solution& best) {
-        double objective = full_.smooth_part(theta, z_);
+        double objective = full_.smooth_part(theta);
         for (Index i = 0; i < n_; ++i) objective += full_.c[i] * std::max(z_[i], 0.0);
         if (objective < best.objective) best.objective = objective, best.theta = theta;
         if (reduced_.dual_objective > best.dual_objective) {

@@ -33,7 +33,7 @@ class Smo {
     // Sweeps of n pairs until the relative gap is `tol`; returns how many were begun.
     int run(double tol, int max_sweeps, const std::function<void()>& poll) {
         for (Index i = 0; i < n_; ++i) mark(i);
-        const Index often = std::max<Index>(16, n_ / 8);
+        const Index often = strategy::pairs_between_looks(n_);
         Index i = first_of_pair(n_, y_, {G_, G_, 0.0, 0.0}, up_.data(), f_.data(), scores_.data());
         for (Index k = 0; k < max_sweeps * n_; ++k) {
             if (k % n_ == 0 && poll) poll();

@@ -23,6 +23,12 @@ class WorkingSet {
     bool is_home() const { return set_.size() == home_.size(); }
     bool are_dear() const { return dear_; }
     bool may_go_both_ways(Index k) const { return up_[k] == 0.0f && down_[k] > 0.0f; }
+    std::vector<Index> free_places() const {  // of rows between their bounds
+        std::vector<Index> places;
+        for (Index k = 0; k < size(); ++k)
+            if (may_go_both_ways(k)) places.push_back(k);
+        return places;
+    }
     double origin() const { return origin_; }
     float f(Index k) const { return f_[k]; }
     Index top() const { return top_; }  // which f is the largest of those that may go up, or -1
@@ -42,17 +48,18 @@ class WorkingSet {
         p_.set_known();
     }
 
-    // Rows that can only go up, from below the corridor, or only down, from above it, are left alone for now.
-    void shrink(const Corridor& v) {
-        if (size() < strategy::kShrinkFrom) return;
+    // Rows that can only go up, from below the corridor, or only down, from above it, are left alone for now, unless too few are.
+    bool shrink(const Corridor& v) {
+        if (size() < strategy::kShrinkFrom) return false;
         std::vector<Index> kept;
         for (Index k = 0; k < size(); ++k) {
             const bool up = p_.may_go_up(set_[k]), down = p_.may_go_down(set_[k]);
             if ((up && (down || f_[k] >= v.lowest)) || (down && f_[k] <= v.highest)) kept.push_back(set_[k]);
         }
-        if (!strategy::worth_shrinking(Index(kept.size()), size())) return;
+        if (!strategy::worth_shrinking(Index(kept.size()), size())) return false;
         leave();
         take(kept);
+        return true;
     }
 
     // Of all its rows, those that sleep too.
@@ -101,7 +108,7 @@ class WorkingSet {
     }
     // A budget for the block of K, too; no row of it may be in use.
     void keep_within_budget() {
-        if (double(block_size_) * sizeof(float) <= p_.rows.budget() / 3) return;
+        if (double(block_size_) * sizeof(float) <= strategy::room_for_blocks(p_.rows.budget())) return;
         for (auto& row : block_) FloatRow().swap(row);
         block_size_ = 0;
     }

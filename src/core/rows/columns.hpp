@@ -8,7 +8,7 @@
 
 namespace rm {
 
-class Columns : public Features {
+class Columns {
   public:
     Columns(Index n, Index d, bool intercept)
         : n_(n), d_(d), D_(d + intercept), ld_(padded(n)), width_(padded(D_ + 1)),
@@ -58,7 +58,6 @@ class Columns : public Features {
     mutable Vector buffer_;
 };
 
-static_assert(IsRows<Columns> && CanGram<Columns> && CanAddRows<Columns> && CanPadGram<Columns>);
-static_assert(CanCopy<Columns> && CanPick<Columns>);
+static_assert(IsRows<Columns> && CanAddRows<Columns> && CanPadGram<Columns>);
 
 }  // namespace rm

@@ -5,15 +5,13 @@
 //   always      n(), d(), D()                    rows, coefficients without and with the intercept
 //               times(theta, out)                A theta
 //               transposed_times(v, out)         A'v
-//               squared_norm(B, theta, z)        w'Bw, where z are the margins of theta
-//               squared_dual_norm(B, g)          g'B^{-1}g for g = A'v
-//   some        gram(J, m, weights, H)           lower triangle of sum_{i in J} weights_i a_i a_i'  (CanGram)
+//               gram(J, m, weights, H)           lower triangle of sum_{i in J} weights_i a_i a_i'
+//               copy_row(i, out)                 y_i (x_i - mean)
+//               with_rows(J, poll, f)            f of the rows J, in their fastest form
+//   some        gram_rows, width, padded_size    gram for few features, see Columns                 (CanPadGram)
 //               add_rows(J, m, weights, out)     out += sum_{i in J} weights_i a_i                  (CanAddRows)
-//               gram_rows, width, padded_size    the same for few features, see Columns             (CanPadGram)
 //               row_gram(B, poll)                A B^{-1} A' without the intercept                  (CanRowGram)
-//               copy_row(i, out)                 y_i (x_i - mean)                                   (CanCopy)
 //               kSparse                          a mark: products cost what is stored
-//               with_rows(J, poll, f)            f of the rows J, in their fastest form             (CanPick)
 //               dot_row(i, w)                    x_i'w, neither centred nor signed                  (CanVisit)
 //               add_row(i, t, s, w)              w += t s x_i for factors s of the features, or none
 //               add_squares(i, t, w)             w += t x_i^2
@@ -61,10 +59,6 @@ template <class A> using Transposed =
     decltype(std::declval<const A&>().transposed_times((const double*)nullptr, (double*)nullptr));
 template <class A> using Sizes =
     decltype(std::declval<const A&>().n() + std::declval<const A&>().d() + std::declval<const A&>().D());
-template <class A> using Norm = decltype(std::declval<const A&>().squared_norm(
-    std::declval<const Regularizer&>(), std::declval<const Vector&>(), std::declval<const Vector&>()));
-template <class A> using DualNorm =
-    decltype(std::declval<const A&>().squared_dual_norm(std::declval<const Regularizer&>(), (const double*)nullptr));
 template <class A> using Gram = decltype(std::declval<const A&>().gram(
     (const Index*)nullptr, Index{}, (const double*)nullptr, (double*)nullptr));
 template <class A> using AddRows = decltype(std::declval<const A&>().add_rows(
@@ -91,25 +85,15 @@ template <template <class> class Operation, class A>
 struct Has<Operation, A, std::void_t<Operation<A>>> : std::true_type {};
 }  // namespace contract
 
-template <class A> constexpr bool CanGram = contract::Has<contract::Gram, A>::value;
 template <class A> constexpr bool CanAddRows = contract::Has<contract::AddRows, A>::value;
 template <class A> constexpr bool CanPadGram = contract::Has<contract::PadGram, A>::value;
 template <class A> constexpr bool CanRowGram = contract::Has<contract::RowGram, A>::value;
-template <class A> constexpr bool CanCopy = contract::Has<contract::Copy, A>::value;
 template <class A> constexpr bool CanVisit = contract::Has<contract::Visit, A>::value;
-template <class A> constexpr bool CanPick = contract::Has<contract::Pick, A>::value;
 template <class A> constexpr bool IsRows =
     contract::Has<contract::Sizes, A>::value && contract::Has<contract::Times, A>::value &&
-    contract::Has<contract::Transposed, A>::value && contract::Has<contract::Norm, A>::value &&
-    contract::Has<contract::DualNorm, A>::value;
+    contract::Has<contract::Transposed, A>::value && contract::Has<contract::Gram, A>::value &&
+    contract::Has<contract::Copy, A>::value && contract::Has<contract::Pick, A>::value;
 
-template <class A> constexpr Abilities abilities{CanGram<A>, CanRowGram<A>, CanCopy<A>,
-                                                     contract::Has<contract::Sparse, A>::value};
-
-// What rows with features have in common: their coefficients are those of features.
-struct Features {
-    static double squared_norm(const Regularizer& B, const Vector& theta, const Vector&) { return B.quadratic(theta.data()); }
-    static double squared_dual_norm(const Regularizer& B, const double* g) { return B.inverse_quadratic(g); }
-};
+template <class A> constexpr Abilities abilities{CanRowGram<A>, contract::Has<contract::Sparse, A>::value};
 
 }  // namespace rm

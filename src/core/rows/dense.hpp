@@ -3,16 +3,14 @@
 #include <cmath>
 
 #include "rows/columns.hpp"
-#include "rows/inner_products.hpp"
+#include "rows/source.hpp"
 
 namespace rm {
 
-struct DenseArray : FeatureSource {
+struct DenseArray {
     const double* X;
     Index row_stride, column_stride, n, d;
 
-    DenseArray(const double* X, Index row_stride, Index column_stride, Index n, Index d)
-        : X(X), row_stride(row_stride), column_stride(column_stride), n(n), d(d) {}
     double score(Index i, const double* w) const {
         double sum = 0;
         for (Index k = 0; k < d; ++k) sum += X[i * row_stride + k * column_stride] * w[k];
@@ -27,8 +25,17 @@ struct DenseArray : FeatureSource {
     void with_form(const Chosen& chosen, bool sift, const Poll& poll, F&& f) const;
 };
 
+// The upper triangle of a symmetric matrix from its lower one, in blocks that stay in cache.
+inline void mirror(double* H, Index n) {
+    constexpr Index kBlock = 64;
+    for (Index J = 0; J < n; J += kBlock)
+        for (Index I = J; I < n; I += kBlock)
+            for (Index j = J; j < std::min(J + kBlock, n); ++j)
+                for (Index i = std::max(I, j + 1); i < std::min(I + kBlock, n); ++i) H[i * n + j] = H[j * n + i];
+}
+
 // Dense, row-major: the form for many features, and a view of the caller's array for passes over all rows.
-class DenseRows : public Features {
+class DenseRows {
   public:
     DenseRows(const DenseArray& X, const double* y, const double* mean, bool intercept)
         : X_(X.X), row_(X.row_stride), col_(X.column_stride), n_(X.n), d_(X.d), D_(X.d + intercept), y_(y), mean_(mean) {}
@@ -174,7 +181,6 @@ void DenseArray::with_form(const Chosen& chosen, bool sift, const Poll& poll, F&
     as_it_is ? f(view) : f(view.rows(chosen.J, chosen.y, poll));
 }
 
-static_assert(IsRows<DenseRows> && CanGram<DenseRows> && CanAddRows<DenseRows> && CanRowGram<DenseRows>);
-static_assert(CanCopy<DenseRows> && CanPick<DenseRows> && CanVisit<DenseRows>);
+static_assert(IsRows<DenseRows> && CanAddRows<DenseRows> && CanRowGram<DenseRows> && CanVisit<DenseRows>);
 
 }  // namespace rm

@@ -124,7 +124,7 @@ class SparseKernel : public KernelSource {
     void block(const Index* I, Index m, const Index* J, Index k, double* out) const override {
         kernel_values(kernel_, X_, I, m, X_, J, k, row_pointers(out, m, k).data());
     }
-    Index together() const override { return 16; }
+    Index together() const override { return strategy::kSparseAtOnce; }
     std::unique_ptr<KernelSource> part(const std::vector<Index>& J) const override {
         auto chosen = std::make_unique<Chosen>();
         chosen->indptr.push_back(0);

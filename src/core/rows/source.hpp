@@ -1,33 +1,14 @@
 // What the caller gave, of which the rows of a problem are taken:
 //
-//   n, d                                  rows and coefficients
-//   score(i, w)                           x_i'w as the caller would compute it
-//   centre(J)                             a point near the middle of the rows J; empty without features
-//   with_form(chosen, sift, poll, f)      f of the chosen rows, in the form that suits them
-//   put_back(form, J, mean, theta, out)   coefficients for rows as the caller has them, and how far the intercept moves
+//   n, d                               rows and coefficients
+//   score(i, w)                        x_i'w as the caller would compute it
+//   centre(J)                          a point near the middle of the rows J
+//   with_form(chosen, sift, poll, f)   f of the chosen rows, in the form that suits them
 #pragma once
 #include "rows/contract.hpp"
 #include "strategy.hpp"
 
 namespace rm {
-
-// How far the intercept moves on the way from centred rows to the caller's: by `shift`, the sum of terms of this `size`.
-struct Move {
-    double shift = 0, size = 0;
-};
-
-// What sources with features have in common.
-struct FeatureSource {
-    template <class Form>
-    static Move put_back(const Form& form, const std::vector<Index>&, const Vector& mean, const Vector& theta,
-                         double* out) {
-        std::copy_n(theta.data(), form.d(), out);
-        Move move;
-        for (Index k = 0; k < form.d(); ++k) move.size += std::abs(mean[k] * theta[k]);
-        move.shift = dot(form.d(), mean.data(), theta.data());
-        return move;
-    }
-};
 
 inline Vector pick(const double* from, const std::vector<Index>& J) {
     Vector out(J.size());

@@ -1,21 +1,18 @@
 // The caller's compressed sparse matrix, and rows of it.
 #pragma once
 #include <cstdint>
-#include <numeric>
 
 #include "loops/lanes.hpp"
 #include "rows/dense.hpp"
 
 namespace rm {
 
-struct SparseArray : FeatureSource {
+struct SparseArray {
     const double* values;
     const std::int32_t* indices;
     const std::int64_t* indptr;
     Index n, d;
 
-    SparseArray(const double* values, const std::int32_t* indices, const std::int64_t* indptr, Index n, Index d)
-        : values(values), indices(indices), indptr(indptr), n(n), d(d) {}
     SparseRow row(Index i) const { return {values + indptr[i], indices + indptr[i], static_cast<Index>(indptr[i + 1] - indptr[i])}; }
     void fetch(Index i) const {  // says that row i comes soon
         constexpr Index kLine = 64;  // bytes
@@ -94,7 +91,7 @@ class SparseCopy {
 };
 
 // Some or all of the caller's rows, where they are; centred implicitly: the matrix is neither filled nor copied.
-class SparseRows : public Features {
+class SparseRows {
   public:
     static constexpr bool kSparse = true;
     SparseRows(const SparseArray& X, std::vector<Index> places, Vector y, const double* mean, bool intercept)
@@ -150,8 +147,6 @@ class SparseRows : public Features {
         if (!row_gram_.empty()) return row_gram_;
         const Index n = this->n();
         Vector products(static_cast<std::size_t>(n) * n), row(d());
-        std::vector<Index> all(n);
-        std::iota(all.begin(), all.end(), Index{0});
         for (Index i = 0; i < n; ++i) {
             if (poll) poll();
             std::fill(row.begin(), row.end(), 0.0);
@@ -160,7 +155,8 @@ class SparseRows : public Features {
             for (Index j = i; j < n; ++j) products[i * n + j] = products[j * n + i] = dot_row(j, row.data());
         }
         const bool centred = D_ > d() && !strategy::visit(d());  // as `mean` is
-        return row_gram_ = signed_gram(products.data(), n, all, y_.data(), centred);
+        sign_products(products, centred);
+        return row_gram_ = std::move(products);
     }
     void copy_row(Index i, double* out) const {
         for (Index k = 0; k < d(); ++k) out[k] = -y_[i] * mean_[k];
@@ -198,6 +194,19 @@ class SparseRows : public Features {
     }
 
   private:
+    // From the inner products of the rows to those of the signed ones, and of the centred ones where they are.
+    void sign_products(Vector& G, bool centred) const {
+        const Index n = this->n();
+        Vector means(n, 0.0);
+        double mean = 0;
+        if (centred) {
+            for (Index i = 0; i < n; ++i) axpy(n, 1.0, G.data() + i * n, means.data());
+            for (auto& m : means) mean += (m /= double(n)) / double(n);
+        }
+        for (Index i = 0; i < n; ++i)
+            for (Index j = 0; j < n; ++j) G[i * n + j] = y_[i] * y_[j] * (G[i * n + j] - means[i] - means[j] + mean);
+    }
+
     const SparseArray& X_;
     std::vector<Index> places_;
     Index D_;
@@ -211,7 +220,6 @@ void SparseArray::with_form(const Chosen& chosen, bool, const Poll&, F&& f) cons
     f(SparseRows(*this, chosen.J, chosen.y, chosen.mean.data(), chosen.intercept));
 }
 
-static_assert(IsRows<SparseRows> && CanGram<SparseRows> && CanRowGram<SparseRows>);
-static_assert(CanCopy<SparseRows> && CanPick<SparseRows> && CanVisit<SparseRows>);
+static_assert(IsRows<SparseRows> && CanRowGram<SparseRows> && CanVisit<SparseRows>);
 
 }  // namespace rm

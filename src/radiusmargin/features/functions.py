@@ -92,13 +92,12 @@ class KernelFunction:
         return self.kernel in ("linear", "rbf", "laplacian", "cosine") or (self.kernel == "poly" and self.coef0 >= 0)
 
     def _exponential(self, X, Y):
-        absolute = self.kernel == "laplacian"
         if not COMPILED or sparse.issparse(X) or sparse.issparse(Y):
-            return (laplacian_kernel if absolute else rbf_kernel)(X, Y, gamma=self.gamma)
+            return (laplacian_kernel if self.kernel == "laplacian" else rbf_kernel)(X, Y, gamma=self.gamma)
         X = np.ascontiguousarray(X)
         Y = None if Y is None else np.ascontiguousarray(Y)
         out = np.empty((len(X), len(X if Y is None else Y)))
-        _core.exponential_kernel(X, Y, float(self.gamma), absolute, out)
+        _core.dense_kernel_values((self.kernel, float(self.gamma), 0, 0.0), X, Y, out)
         return out
 
     @staticmethod

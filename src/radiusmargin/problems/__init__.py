@@ -7,7 +7,7 @@ from .kernel import Kernel
 from .labels import REST, ClassLabels
 from .multipliers import balanced
 from .result import HingeResult, Result, Results, relative_gap
-from .rows import Dense, InnerProducts, Rows, Sparse, rows_of
+from .rows import Dense, Rows, Sparse, rows_of
 
 __all__ = [
     "IDENTITY",
@@ -21,7 +21,6 @@ __all__ = [
     "Coordinates",
     "Dense",
     "HingeResult",
-    "InnerProducts",
     "Kernel",
     "Options",
     "Quadratics",

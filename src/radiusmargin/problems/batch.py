@@ -10,7 +10,7 @@ import numpy as np
 
 from .._checks import check_choice, check_count, check_positive, check_threads
 from .labels import ClassLabels
-from .rows import InnerProducts, Rows
+from .rows import Rows
 
 METHODS = ("auto", "direct", "interior-point")
 _ONLY = np.zeros((1, 3), dtype=np.int64)
@@ -74,7 +74,7 @@ class Batch:
 
     Parameters
     ----------
-    rows : Dense, Sparse or InnerProducts
+    rows : Dense, Sparse or Kernel
         The data matrix, n rows and d coefficients.
     labels : ndarray of shape (labellings, n), or ClassLabels
         Labellings by -1 and +1; a row labelled 0 takes no part.
@@ -121,8 +121,6 @@ class Batch:
             raise ValueError(f"Cs must be a list of numbers, got an array of shape {self.Cs.shape}.")
         if self.regularizers is not IDENTITY:
             self.regularizers.check(d)
-        if isinstance(self.rows, InnerProducts):
-            self._check_inner_products()
         if self.cells is None:
             object.__setattr__(self, "cells", self._all_cells())
         elif self.cells.ndim != 2 or self.cells.shape[1] != 3 or not len(self.cells):
@@ -131,12 +129,6 @@ class Batch:
             raise ValueError(
                 f"cells must hold numbers from 0 to less than {self._counts}, got {self.cells.tolist()[:9]}."
             )
-
-    def _check_inner_products(self):
-        if not self.intercept:
-            raise ValueError("Inner products alone do not tell the origin, which matters without an intercept.")
-        if self.regularizers.matrices is not None or self.regularizers.linear is not None:
-            raise ValueError("Inner products come with their own norm: their regularizer must be the identity.")
 
     @property
     def _counts(self):

@@ -56,33 +56,7 @@ class Sparse:
         return (self.X @ coef.T).T
 
 
-@dataclass(frozen=True, eq=False)
-class InnerProducts:
-    """Rows known by their inner products only, as those of a kernel are.
-
-    A separator is a combination of rows: coefficients are those of rows, so that d = n, and the scores of other rows
-    are ``k @ coef + intercept`` for their inner products k with all rows. An intercept is needed: inner products do not
-    tell the origin.
-
-    Parameters
-    ----------
-    products : ndarray of shape (n, n)
-        Inner products, from any origin.
-    """
-
-    kind: ClassVar[str] = "products"
-    products: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.products.shape
-
-    def scores(self, coef: np.ndarray) -> np.ndarray:
-        """Scores of shape (K, n) of the rows for coefficients of shape (K, n), without intercepts."""
-        return coef @ self.products
-
-
-Rows = Dense | Sparse | InnerProducts
+Rows = Dense | Sparse
 
 
 def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:

@@ -142,10 +142,7 @@ class Problem:
 
     def dual_objective(self, alpha):
         g, _ = self.split(self.A.transposed_times(alpha) + self.q)
-        return self.regularizer.constant + alpha.sum() - 0.5 * self.squared_dual_norm(g)
-
-    def squared_dual_norm(self, g):
-        return self.regularizer.squared_dual_norm(g)
+        return self.regularizer.constant + alpha.sum() - 0.5 * self.regularizer.squared_dual_norm(g)
 
 
 @dataclass
@@ -213,7 +210,7 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
             gradient = problem.B @ theta - problem.q - A.transposed_times(ca)
             # P - D = 1/2 |Bw - g|^2_{B^-1} + sum c (max(z, 0) - a z): the inner problem's part and the multipliers'.
             gw, gb = problem.split(gradient)
-            residual = 0.5 * problem.squared_dual_norm(gw) + np.abs(gb).sum()
+            residual = 0.5 * problem.regularizer.squared_dual_norm(gw) + np.abs(gb).sum()
             scale = abs(problem.smooth_part(theta) + loss)
             if residual + complementarity <= target * scale:
                 best.offer(problem, theta, ca)
@@ -366,7 +363,7 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
             best = solve_problem(problem, options, theta, multipliers)
             best.theta = centre_intercept(problem, options.tol, best.alpha, best.theta)
             w, intercept[p, k] = A.in_users_units(best.theta)
-            np.add.at(coef[p, k], *combine(w))
+            coef[p, k] = combine(w)
             alpha[p, k, J] = best.alpha
             loss = problem.c @ np.maximum(1.0 - A.y * (rows @ w + intercept[p, k]), 0.0)
             objective[p, k] = problem.smooth_part(best.theta) + loss  # at what is returned, not at what was centred
@@ -384,29 +381,24 @@ def participants(batch, p):
 
 
 def in_features(batch, p, J):
-    """(rows J, their regulariser, what makes coefficients into (places, values) of the caller's).
+    """(rows J, their regulariser, what makes coefficients into the caller's).
 
-    Inner products get features from their eigenvectors. With fewer rows than features the optimum is ``B^{-1} X'v``: with
-    ``L^{-1} X' = QR`` for B = LL', the rows of R' and the identity stand for X and B, and ``w = L^{-T} Q u``.
+    With fewer rows than features the optimum is ``B^{-1} X'v``: with ``L^{-1} X' = QR`` for B = LL', the rows of R' and the
+    identity stand for X and B, and ``w = L^{-T} Q u``.
     """
-    form, r, rows = batch.regularizers, batch.cells[p, 2], batch.rows
-    if rows.kind == "products":
-        values, vectors = np.linalg.eigh(rows.products[np.ix_(J, J)])
-        keep = values > 1e-13 * values[-1]
-        roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
-        return vectors * roots, identity(len(roots)), lambda w: (J, (vectors / roots) @ w)
-    X, (n, d) = rows.X[J], (len(J), rows.shape[1])
+    form, r = batch.regularizers, batch.cells[p, 2]
+    X, (n, d) = batch.rows.X[J], (len(J), batch.rows.shape[1])
     B = np.ones(d) if form.matrices is None else form.matrices[r]
     if d <= n or form.linear is not None:
         q, constant = (np.zeros(d), 0.0) if form.linear is None else (form.linear[r], form.constants[r])
-        return X, Regularizer(B if B.ndim == 2 else np.diag(B), q, constant), lambda w: (slice(None), w)
+        return X, Regularizer(B if B.ndim == 2 else np.diag(B), q, constant), lambda w: w
     dense = X.toarray() if sparse.issparse(X) else X
     if B.ndim == 1:
         Q, R = np.linalg.qr(dense.T / np.sqrt(B)[:, None])
-        return R.T, identity(n), lambda u: (slice(None), (Q @ u) / np.sqrt(B))
+        return R.T, identity(n), lambda u: (Q @ u) / np.sqrt(B)
     L = cholesky(B)
     Q, R = np.linalg.qr(linalg.solve_triangular(L, dense.T, lower=True))
-    return R.T, identity(n), lambda u: (slice(None), linalg.solve_triangular(L, Q @ u, lower=True, trans="T"))
+    return R.T, identity(n), lambda u: linalg.solve_triangular(L, Q @ u, lower=True, trans="T")
 
 
 def identity(d):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 
@@ -77,13 +77,24 @@ def solve_kernel(
     return _joined(batch, options, parts)
 
 
+@dataclass(frozen=True)
+class PairOptions:
+    """What `solve` of a kernel's rows is told; the core knows these names."""
+
+    tol: float
+    max_sweeps: int  # of n pairs each
+    intercept: bool
+    strict: bool  # whether certificates are those of double precision, which is all that the NumPy twin has
+    callback: Callable | None = None  # of the number of pairs and the gap
+
+
 def _spread(batch, options, start, keep_scores, callback):
     """Solve the problems, on several threads where there are several."""
     P, threads = len(batch), min(options.threads, len(batch))
-    how = options.tol, options.max_iter, batch.intercept, True
 
     def run(problems, check):
-        solve = partial(solve_one, Cs=batch.Cs, how=how, callback=_both(check, callback))
+        how = PairOptions(options.tol, options.max_iter, batch.intercept, True, _both(check, callback))
+        solve = partial(solve_one, Cs=batch.Cs, options=how)
         return _solve_some(batch, start, solve, keep_scores, batch.rows.cache_size / threads, problems)
 
     found = in_threads(run, [range(t, P, threads) for t in range(threads)], threads)
@@ -151,13 +162,10 @@ def problem_of(batch: Batch, p: int) -> tuple[np.ndarray, np.ndarray]:
     return np.where(weights > 0, batch.labels[label], 0.0), weights
 
 
-def solve_one(rows, y, weights, start, *, Cs, how, callback):
-    """One problem for ascending Cs on rows of `make_rows`: coef, scores of all rows, numbers, whether indefinite.
-
-    `how` is (tol, most sweeps, whether there is an intercept, whether certificates are those of double precision).
-    """
+def solve_one(rows, y, weights, start, *, Cs: np.ndarray, options: PairOptions):
+    """One problem for ascending Cs on rows of `make_rows`: coef, scores of all rows, numbers, whether indefinite."""
     alpha, f, numbers = np.empty((len(Cs), len(y))), np.empty((len(Cs), len(y))), np.empty((len(Cs), 4))
-    negative = rows.solve(y, weights, Cs, start, how, callback, alpha, f, numbers)
+    negative = rows.solve(y, weights, Cs, start, options, alpha, f, numbers)
     return alpha * y, y - f + numbers[:, :1], numbers, negative
 
 

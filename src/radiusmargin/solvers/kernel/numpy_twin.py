@@ -21,15 +21,14 @@ class KernelRows:
         self.diagonal = rows.diagonal()
         self.row = lru_cache(max(2, int(cache / (8 * n))))(lambda i: rows.block(np.array([i]), everything)[0])
 
-    def solve(self, y, weights, Cs, start, options, callback, alpha, f, numbers):
+    def solve(self, y, weights, Cs, start, options, alpha, f, numbers):
         """As `_core.KernelRows.solve`: fills the last three arrays, and returns whether the kernel was seen to be indefinite."""
-        tol, max_sweeps, intercept, _ = options  # double precision is what there is
-        state = _State(self, y, np.zeros_like(y) if start is None else start, intercept)
+        state = _State(self, y, np.zeros_like(y) if start is None else start, options.intercept)
         for k, C in enumerate(Cs):
             state.rescale(C * weights * (y != 0))
             pairs, often = 0, max(16, len(y) // 4)
-            while (found := state.certificate())[3] > tol and pairs < max_sweeps * len(y):
-                callback(pairs, found[3])
+            while (found := state.certificate())[3] > options.tol and pairs < options.max_sweeps * len(y):
+                options.callback(pairs, found[3])
                 moved = sum(state.move() for _ in range(often))
                 pairs += moved
                 if moved == 0:

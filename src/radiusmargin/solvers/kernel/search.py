@@ -12,7 +12,7 @@ import numpy as np
 from ...problems import Batch, ClassLabels, Options
 from ..hinge.backend import one_blas_thread
 from .backend import make_rows
-from .entry import in_threads, problem_of, solve_one
+from .entry import PairOptions, in_threads, problem_of, solve_one
 
 # Tolerance from which members are only scored, and not asked for their last digit: their gap is then estimated in single
 # precision, relative to the loss of a separator that is zero, and so many sweeps are enough.
@@ -103,9 +103,9 @@ def _reordered(batch, kernel, order, back):
 
 
 def _how(options, intercept):
-    """As `solve_one` takes it."""
     is_strict = options.tol < SCORED
-    return options.tol, options.max_iter if is_strict else min(SWEEPS, options.max_iter), intercept, is_strict
+    sweeps = options.max_iter if is_strict else min(SWEEPS, options.max_iter)
+    return PairOptions(options.tol, sweeps, intercept, is_strict)
 
 
 class _Search:
@@ -136,7 +136,8 @@ class _Search:
 
     def _score_kernel(self, parts, members, g, check):
         rows, chosen = self._rows(g), self.ascending[members[g][self.ascending]]
-        solve = partial(solve_one, rows, Cs=self.batch.Cs[chosen], how=self.how, callback=lambda pairs, gap: check())
+        how = replace(self.how, callback=lambda pairs, gap: check())
+        solve = partial(solve_one, rows, Cs=self.batch.Cs[chosen], options=how)
         for part in parts:
             test, problems = self.held_out[part], np.flatnonzero(self.batch.cells[:, 0] == part)
             scores = np.empty((len(chosen), len(self.batch.labels), len(test)))
