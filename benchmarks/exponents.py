@@ -1,7 +1,7 @@
 """Whether whitening is worth its time in a linear search: FSVMCV with one exponent, with two and with three.
 
-The sets and halves of accuracy.py, all classes. The rule that came of it, `FSVMCV()`, whitens at most 32 columns: the bound was set
-by the times of `selection.py defaults`, and with both halves of the sets in view.
+The sets and halves of accuracy.py, all classes. The rule that came of it, `FSVMCV()`, whitens at most 32 columns and 65,536 numbers: the bounds were
+set by the times of `selection.py defaults`, and with both halves of the sets in view.
 
     RADIUSMARGIN_DATA=... python benchmarks/exponents.py [--halves 4]
 """

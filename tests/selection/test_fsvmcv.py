@@ -287,9 +287,11 @@ def test_the_range_of_C_grows_downwards_step_by_step():
     np.testing.assert_allclose(steps, steps[0])
 
 
-@pytest.mark.parametrize(("columns", "exponents"), [(32, {0.0, 0.5}), (33, {0.0})])
-def test_few_columns_are_whitened_by_default(columns, exponents):
-    X = np.random.default_rng(0).normal(size=(60, columns))
+@pytest.mark.parametrize(
+    ("rows", "columns", "exponents"), [(60, 32, {0.0, 0.5}), (60, 33, {0.0}), (4096, 16, {0.0, 0.5}), (4097, 16, {0.0})]
+)
+def test_few_columns_are_whitened_by_default(rows, columns, exponents):
+    X = np.random.default_rng(0).normal(size=(rows, columns))
     model = FSVMCV(Cs=[1.0]).fit(X, X[:, 0] > 0)
     assert {p["whitening"] for p in model.cv_results_["params"]} == exponents
 

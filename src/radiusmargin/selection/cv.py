@@ -63,8 +63,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         kernels have half as many.
     whitening : float, list or None, default=None
         Exponents of the scatter: -1 is the SVM in the units of the data, 0 that on standardised features, 1 is F-SVM. None is
-        (0, 0.5) for at most 32 columns, and 0 for more, where whitening takes as long again and gained nothing on the mean of 62
-        sets; but (-1, -0.5) for a sparse matrix of 1,000 columns or more, such as text, where rare columns must not be blown
+        (0, 0.5) for at most 32 columns and 65,536 numbers, and 0 for more, where whitening takes as long again and gained nothing
+        on the mean of 62 sets; but (-1, -0.5) for a sparse matrix of 1,000 columns or more, such as text, where rare columns must not be blown
         up (unless one holds numbers a thousand times as large as others do); and 0 with a kernel, whose features are many. Where features are strongly correlated, (0, 0.5, 1) is worth its
         time.
     scatter : {"total", "within"} or a list of both, default="total"

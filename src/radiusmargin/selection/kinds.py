@@ -41,8 +41,10 @@ class Defaults:
 # Two exponents are as accurate on the sets for choosing as five up to 1, at less than half of their time (benchmarks/auto_choices.py).
 # To 1e-3 other members are chosen than with exact fits.
 FEW = Defaults((0.0, 0.5), highest=1e2, tol=1e-7)
-# Of more features the second exponent costs as much as the first, or twice that, and gains nothing (benchmarks/exponents.py).
-MANY, FEW_FEATURES = Defaults((0.0,), highest=1e2, tol=1e-7), 32
+# Of more features the second exponent costs as much as the first, or twice that, and gains nothing (benchmarks/exponents.py). Of
+# more numbers it is the difference between less time than LogisticRegressionCV takes and more (benchmarks/selection.py).
+MANY = Defaults((0.0,), highest=1e2, tol=1e-7)
+FEW_FEATURES, FEW_NUMBERS = 32, 1 << 16
 # Rare words must not weigh as much as common ones, but somewhat more than they do. Scaled columns make rows long, and fits beyond
 # C = 1 slow. The gap is a compromise with time: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3, with which other
 # members were averaged on one of twelve tasks, and with 1e-4 on none (benchmarks/text.py).
@@ -156,7 +158,7 @@ def defaults_of(features, X) -> Defaults:
         return KERNEL
     if is_text(X):
         return TEXT
-    return FEW if X.shape[1] <= FEW_FEATURES else MANY
+    return FEW if X.shape[1] <= FEW_FEATURES and X.shape[0] * X.shape[1] <= FEW_NUMBERS else MANY
 
 
 def is_text(X) -> bool:
