@@ -24,7 +24,7 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 def interleaved(contenders, repeats=3, budget=2.0):
-    """Minimum seconds of each contender, run in turns so that a slow moment of the machine hits all of them.
+    """Minimum processor seconds of each contender, run in turns so that a slow moment of the machine hits all of them.
 
     `contenders` maps a name to a function; one that took longer than `budget` is not repeated.
     """
@@ -33,9 +33,9 @@ def interleaved(contenders, repeats=3, budget=2.0):
         for name, function in contenders.items():
             if best[name] < np.inf and best[name] > budget:
                 continue
-            start = time.perf_counter()
+            start = time.process_time()
             function()
-            best[name] = min(best[name], time.perf_counter() - start)
+            best[name] = min(best[name], time.process_time() - start)
     return best
 
 
