@@ -218,6 +218,8 @@ inline bool form_anew(Index changed, Index m, Index updates) { return 2 * change
 // 1,000 x 300 pixels), and 0.95 to 1 elsewhere. Shares of 0.6 to 0.8 are alike, at 0.4 half of the gain is lost. Inner products of
 // twice its rows are kept, as long as these take no more than 128 MiB, or of its rows alone.
 inline bool narrow(Index m, Index D) { return m > 0 && 5 * m <= 4 * D; }
+// The residual of such a solution that is still a step, against that of none.
+constexpr double kInexact = 1e-3;
 inline Index kept_rows(Index m) { return std::max<Index>(m, std::min<Index>(2 * m, 4096)); }
 
 // Rows of a narrow band are expected back in it after the multipliers have moved on; those of a wide one have left for good. All
@@ -233,6 +235,9 @@ inline bool few_changed(Index changed, Index n) { return 3 * changed <= n; }
 // Newton has never needed more steps on a problem it can solve; past them the interior point, which takes 20 to 70
 // iterations, is the cheaper bet.
 constexpr int kNewtonSteps = 200;
+// Inner products of rows that are far from the origin, without an intercept, or of sizes far apart, are rounded; coefficients are
+// not (140 x 196 about 1e6: a gap of 1 in the rows). So many of them are a matter of seconds.
+inline bool after_rows(Index D) { return D <= 1000; }
 // Iterations of the interior point in which neither the gap nor the complementarity fell by a tenth. Where rounding has
 // stopped it, it stands: at a gap of 2.5e-5 from iteration 50 to 1,000 where singular values went from 3e5 down to 0.15.
 constexpr int kPatience = 10;

@@ -150,3 +150,39 @@ def test_a_column_of_large_numbers_among_words(column):
         alone = FSVMCV(whitening=0.0, Cs=model.Cs_, cv_tol=1e-7, random_state=0).fit(words, y)
         np.testing.assert_allclose(model.scores_, alone.scores_)
         np.testing.assert_allclose(model.decision_function(X), alone.decision_function(words), atol=1e-4)
+
+
+@pytest.mark.parametrize("search", [FSVMCV, AutoSVM])
+def test_one_column_that_varies_and_one_that_does_not(search):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    y = x + rng.normal(size=60) > 0
+    model = search(random_state=0).fit(np.column_stack([x, np.ones(60)]), y)
+    assert model.score(np.column_stack([x, np.ones(60)]), y) > 0.6
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e-2, 1e4])
+def test_words_in_any_unit(scale):
+    """C of the SVM in the units of the data is in those of one over their squares, and so is the range that is tried."""
+    rng = np.random.default_rng(0)
+    words = sparse.random_array((400, 1200), density=0.02, rng=rng, format="csr")
+    y = words @ rng.normal(size=1200) > 0
+    plain = FSVMCV(whitening=-1.0, random_state=0).fit(words, y)
+    other = FSVMCV(whitening=-1.0, random_state=0).fit(words * scale, y)
+    np.testing.assert_allclose(other.Cs_ * scale**2, plain.Cs_)
+    np.testing.assert_allclose(other.scores_, plain.scores_)
+
+
+def test_weights_whose_sum_is_rounded():
+    """A member that is right everywhere has a share of one, or a rounding more."""
+    rng = np.random.default_rng(0)
+    X, y = make_blobs(90, centers=3, random_state=0, cluster_std=0.1)
+    for _ in range(5):
+        FSVMCV(Cs=[0.1, 1.0], kernel=["rbf"], gamma=[0.1, 1.0]).fit(X, y, 10 ** rng.uniform(-1, 1, 90))
+
+
+def test_more_classes_than_kernels_have_time_for():
+    X, y = make_blobs(51 * 5, centers=51, n_features=8, random_state=0)
+    model = AutoSVM(Cs=2, cv=2).fit(X, y)
+    assert {member["whitening"] for member in model.members_} <= {0.0, 0.5}
+    assert "kernel" not in model.cv_results_["params"][0]

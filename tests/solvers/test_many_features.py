@@ -71,6 +71,25 @@ def test_a_band_of_fewer_rows_than_features(rows, B, fit_intercept):
         assert_certified(X, y, C, result, 1e-8, B, None, fit_intercept)
 
 
+def test_features_of_sizes_far_apart():
+    """Inner products of rows are rounded then, and Newton's systems are formed in features."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 100))
+    y = np.sign(X @ rng.normal(size=100) + 5 * rng.normal(size=500))
+    X *= 10.0 ** rng.uniform(-8, 8, 100)
+    result = hinge_svm(X, y, 1e4, tol=1e-6)
+    assert result.gap <= 1e-6
+    assert result.n_iter < 100
+
+
+def test_rows_far_from_the_origin_without_an_intercept():
+    """Fewer rows than features: their inner products tell them no longer apart."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(140, 196)) + 1e4, np.sign(rng.normal(size=140))
+    result = hinge_svm(X, y, 1.0, fit_intercept=False, tol=1e-6)
+    assert_certified(X, y, 1.0, result, 1e-6, None, None, False)
+
+
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 def test_the_problem_of_linear_svc(C):
     """Its intercept is one more feature, of ones, and penalised."""

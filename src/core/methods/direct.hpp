@@ -44,6 +44,8 @@ void solve_by_newton(const Problem<Rows>& problem, const Options& options, const
         if (by_rows) RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
     if (!by_rows) Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
     const auto unfinished = [&] { return !(best.gap() <= options.tol) && left() > 0; };
+    if (by_rows && budget > 0 && unfinished() && strategy::after_rows(problem.D()))
+        Newton<Rows>(problem, options).run({}, Vector(n, 0.5), strategy::kColdPenalty, std::min(left(), strategy::kNewtonSteps), best);
     if (unfinished() && strategy::interior_point(n, d, by_rows))
         InteriorPoint<Rows>(problem, options).run(Vector(problem.D(), 0.0), left(), best);
     if (unfinished() && strategy::principal_axes(n, d))

@@ -56,21 +56,24 @@ class NarrowBand {
   public:
     explicit NarrowBand(const Problem<Rows>& problem) : problem_(problem), rows_(problem) {}
 
-    // False where rounding has spoilt the step.
+    // False where rounding spoils the step, as it does where features differ much in size: then it is not tried again.
     bool solve(const Band& band, double curvature, const Vector& gradient, Vector& step) {
+        if (!exact_) return false;
         const Index d = problem_.d(), m = band.m;
         rows_.learn(band.J, m);
         Vector h(gradient.begin(), gradient.begin() + d);  // in the metric of B, as the rows are
         problem_.B.whiten(h.data());
-        if (!factorise(band)) return false;
+        const double size = dot(d, h.data(), h.data());
+        if (!factorise(band)) return exact_ = false;
         v_.resize(m);
         for (Index j = 0; j < m; ++j) v_[j] = -dot(d, rows_.row(band.J[j]), h.data());
         cholesky_solve(M_.data(), m, v_.data());
         if (problem_.intercept()) step[d] = intercept_step(band, gradient[d], curvature);
         for (Index j = 0; j < m; ++j) axpy(d, v_[j], rows_.row(band.J[j]), h.data());
+        exact_ = residual(band, h, problem_.intercept() ? step[d] : 0.0) <= strategy::kInexact * strategy::kInexact * size;
         problem_.B.unwhiten(h.data());
         for (Index k = 0; k < d; ++k) step[k] = -h[k];
-        return dot(problem_.D(), gradient.data(), step.data()) < 0;
+        return exact_ && dot(problem_.D(), gradient.data(), step.data()) < 0;
     }
 
   private:
@@ -82,6 +85,16 @@ class NarrowBand {
             M_[j * m + j] = M_[j * m + j] * (1.0 + 1e-14) + 1.0 / band.weights[j];
         }
         return blas::factorise(M_.data(), m);
+    }
+    // Of Newton's equations in w, squared and in the metric of B: there v stands for weights (X dw + y db), and h for -L'dw.
+    double residual(const Band& band, const Vector& h, double db) const {
+        Vector sum(h.size(), 0.0);
+        for (Index j = 0; j < band.m; ++j) {
+            const double* z = rows_.row(band.J[j]);
+            const double along = problem_.y[band.J[j]] * db - dot(problem_.d(), z, h.data());
+            axpy(problem_.d(), band.weights[j] * along - v_[j], z, sum.data());
+        }
+        return dot(problem_.d(), sum.data(), sum.data());
     }
     // v was solved for without the intercept, and becomes what it is with it.
     double intercept_step(const Band& band, double slope, double curvature) {
@@ -96,6 +109,7 @@ class NarrowBand {
     const Problem<Rows>& problem_;
     KnownRows<Rows> rows_;
     Vector M_, v_;
+    bool exact_ = true;
 };
 
 }  // namespace rm

@@ -78,7 +78,8 @@ class Family:
         """Solve for every exponent, labelling and C."""
         cells = np.array([[0, k, p] for p in range(len(self.powers)) for k in range(len(labels))])
         B = self.regularizers
-        quadratics = Quadratics() if B.ndim == 2 and np.all(B == 1.0) else Quadratics(B)
+        is_identity = len(self.powers) == 1 and B.ndim == 2 and np.all(B == 1.0)
+        quadratics = Quadratics() if is_identity else Quadratics(B)
         batch = Batch(
             rows_of(self.coordinates), labels, costs, np.asarray(Cs, dtype=float), quadratics,
             cells=cells, intercept=bool(self.intercept),

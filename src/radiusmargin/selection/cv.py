@@ -58,8 +58,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     Parameters
     ----------
     Cs : int or list of float, default=10
-        Values of C, or how many to choose from the data: up to 100, with a kernel 1,000, and for a sparse matrix of 1,000 columns
-        or more 1. A chosen range grows while the best C lies at its edge. Of several kinds of kernels the range is fixed, and
+        Values of C, or how many to choose from the data: up to 100, with a kernel 1,000, and for text (see
+        `whitening`) 1 over the mean square of the rows' lengths. A chosen range grows while the best C lies at its edge. Of several kinds of kernels the range is fixed, and
         kernels have half as many.
     whitening : float, list or None, default=None
         Exponents of the scatter: -1 is the SVM in the units of the data, 0 that on standardised features, 1 is F-SVM. None is
@@ -81,8 +81,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     kernel : str, list of str, callable or transformer, default="linear"
         As in `FSVM`, of the rows as they are; or a list of kinds that are searched side by side: "linear", and "rbf", "laplacian", "poly", "sigmoid",
         "cosine" on features standardised over all training rows, and "rbf-ranks", "laplacian-ranks" on features by
-        their ranks. "auto" is linear, rbf, laplacian and laplacian-ranks, but linear alone for sparse rows or more than
-        2,000 columns. Kinds whose best member is within `band` standard errors of the best are averaged, with equal
+        their ranks. "auto" is linear, rbf, laplacian and laplacian-ranks, but linear alone for sparse rows, more than
+        2,000 columns or more than 50 classes. Kinds whose best member is within `band` standard errors of the best are averaged, with equal
         shares. Of more than 20,000 rows members are chosen on a stratified sample of 5,000 and then fitted to all (with
         an integer `cv`).
     degree, coef0

@@ -25,6 +25,7 @@ RANKS = "-ranks"  # ends the name of a kind that looks at features by their rank
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
 SEVERAL_CS = 0.1, 1e3  # of kernels side by side, half as many as of a single one: a finer grid was not better
 MOST_COLUMNS = 2000  # from which the linear kind is as good and others are slow
+MOST_CLASSES = 50  # in pairs, of which there are then a thousand: kernels take ten seconds at 600 rows, and with the cube of the classes
 MOST_ROWS, SAMPLE = 20_000, 5_000  # rows up to which all are searched on, and how many of more are
 LEAST_OF_CLASS = 10  # rows of a class in a sample, where it has so many: two in each of five folds
 
@@ -101,7 +102,7 @@ class Kind:
 
 def kinds_of(choice: FeatureChoice, grids: Grids, training: Training, *, linear_alone: bool = False) -> list[Kind]:
     """The kinds that a choice of features names; "auto" may have to be the linear one alone."""
-    names = names_of(choice.kernel, training.X)
+    names = names_of(choice.kernel, training)
     names = ("linear",) if names and linear_alone else names
     if names is None:
         return [_alone(choice, grids, training, tuple(listed(grids.gamma)), choice.kernel)]
@@ -114,6 +115,10 @@ def _alone(features, grids, training, gammas=("scale",), name=None):
     defaults = defaults_of(features, training.X)
     powers = defaults.powers if grids.whitening is None else tuple(float(p) for p in listed(grids.whitening))
     Cs = initial_Cs(grids.Cs, training.weight, defaults.highest)
+    if defaults is TEXT and isinstance(
+        grids.Cs, Integral
+    ):  # in the units of the data C is in those of one over their squares
+        Cs = Cs / mean_square(training.X)
     return Kind(features, powers, Cs, gammas, name=name, tol=defaults.tol)
 
 
@@ -133,13 +138,15 @@ def _kind(name, grids, features, training, made):
     return Kind(features, KERNEL.powers, np.unique(Cs), gammas, made[make], name)
 
 
-def names_of(kernel, X) -> tuple[str, ...] | None:
+def names_of(kernel, training) -> tuple[str, ...] | None:
     """Kinds that are searched side by side; None of a single kernel."""
     if isinstance(kernel, (list, tuple)):
         return tuple(dict.fromkeys(kernel))
     if not (isinstance(kernel, str) and kernel == "auto"):
         return None
-    return ("linear",) if sparse.issparse(X) or X.shape[1] > MOST_COLUMNS else AUTO
+    X = training.X
+    alone = sparse.issparse(X) or X.shape[1] > MOST_COLUMNS or training.reduction.n_classes > MOST_CLASSES
+    return ("linear",) if alone else AUTO
 
 
 def initial_Cs(Cs, weight, highest):
@@ -159,6 +166,11 @@ def defaults_of(features, X) -> Defaults:
     if is_text(X):
         return TEXT
     return FEW if X.shape[1] <= FEW_FEATURES and X.shape[0] * X.shape[1] <= FEW_NUMBERS else MANY
+
+
+def mean_square(X) -> float:
+    """Of the lengths of sparse rows; 1 for nothing but zeros, and for rows of unit length, as a `TfidfVectorizer` makes them."""
+    return float(X.data @ X.data) / X.shape[0] or 1.0
 
 
 def is_text(X) -> bool:

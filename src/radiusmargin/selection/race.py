@@ -56,7 +56,7 @@ class Race:
 
     def _behind(self, right, share, weight, best, band):
         """Who is behind by more than a band and than chance."""
-        error = np.sqrt(share[best] * (1 - share[best]) / self.n)
+        error = np.sqrt(share[best] * max(0.0, 1 - share[best]) / self.n)  # sums of weights are rounded
         chance = np.sqrt((right != right[best]) @ weight**2) / weight.sum()
         return share[best] - share > band * error + CHANCE * chance
 
