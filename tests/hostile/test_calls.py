@@ -22,6 +22,12 @@ def test_splits_that_test_nothing_are_named(cv, message):
         FSVMCV(cv=cv).fit(X, y)
 
 
+@pytest.mark.parametrize("model", [FSVM(), FSVMCV()])
+def test_weights_of_classes_that_are_not_there_are_named(model):
+    with pytest.raises(ValueError, match="class_weight names"):
+        model.set_params(class_weight={7: 2.0}).fit(X, y)
+
+
 def test_a_test_part_of_rows_without_weight_is_empty():
     weight = np.ones(40)
     weight[:5] = 0

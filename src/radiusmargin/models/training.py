@@ -66,6 +66,11 @@ def factors_of_totals(class_weight, classes, totals):
     if isinstance(class_weight, str) and class_weight == "balanced":
         return np.divide(totals.sum() / len(classes), totals, out=np.ones(len(classes)), where=totals > 0)
     if isinstance(class_weight, dict):
+        unknown, missing = class_weight.keys() - set(classes.tolist()), set(classes.tolist()) - class_weight.keys()
+        if unknown and missing:  # as scikit-learn: a slip of the pen, most likely
+            raise ValueError(
+                f"class_weight names {sorted(unknown, key=str)}, of which there are no rows, and not {sorted(missing, key=str)}."
+            )
         factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
         if not np.isfinite(factors).all() or (factors <= 0).any():
             raise ValueError(f"class_weight must hold positive numbers, got {class_weight!r}.")
