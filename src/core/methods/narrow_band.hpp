@@ -12,11 +12,11 @@ namespace rm {
 template <class Rows>
 class KnownRows {
   public:
-    explicit KnownRows(const Problem<Rows>& problem) : problem_(problem), d_(problem.d()), place_(problem.n(), kUnknown) {}
+    explicit KnownRows(const Problem<Rows>& problem) : problem_(problem), d_(problem.d()) {}
 
     // Rows J are known afterwards; those before are forgotten where there is no more room.
     void learn(const Index* J, Index m) {
-        if (known_ + unknown(J, m) > most_) start_again(strategy::kept_rows(m));
+        if (place_.empty() || known_ + unknown(J, m) > most_) start_again(strategy::kept_rows(m));
         const Index first = known_;
         for (Index j = 0; j < m; ++j) {
             if (place_[J[j]] != kUnknown) continue;
@@ -38,9 +38,8 @@ class KnownRows {
     Index unknown(const Index* J, Index m) const {
         return std::count_if(J, J + m, [this](Index i) { return place_[i] == kUnknown; });
     }
-
     void start_again(Index most) {
-        std::fill(place_.begin(), place_.end(), kUnknown);
+        place_.assign(problem_.n(), kUnknown);
         most_ = most, known_ = 0;
         Z_.resize(most * d_), G_.resize(most * most);
     }

@@ -58,15 +58,15 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     Parameters
     ----------
     Cs : int or list of float, default=10
-        Values of C, or how many to choose from the data: up to 100, with a kernel 1,000, and for text (see
-        `whitening`) 1 over the mean square of the rows' lengths. A chosen range grows while the best C lies at its edge. Of several kinds of kernels the range is fixed, and
-        kernels have half as many.
+        Values of C, or how many to choose from the data: up to 100, with a kernel 1,000, and for text (see `whitening`) 1 over
+        the mean square of the rows' lengths. A chosen range grows while the best C lies at its edge. Of several kinds of
+        kernels the range is fixed, and kernels have half as many.
     whitening : float, list or None, default=None
         Exponents of the scatter: -1 is the SVM in the units of the data, 0 that on standardised features, 1 is F-SVM. None is
         (0, 0.5) for at most 32 columns and 65,536 numbers, and 0 for more, where whitening takes as long again and gained nothing
-        on the mean of 62 sets; but (-1, -0.5) for a sparse matrix of 1,000 columns or more, such as text, where rare columns must not be blown
-        up (unless one holds numbers a thousand times as large as others do); and 0 with a kernel, whose features are many. Where features are strongly correlated, (0, 0.5, 1) is worth its
-        time.
+        on the mean of 62 sets; but (-1, -0.5) for a sparse matrix of 1,000 columns or more, such as text, where rare columns must
+        not be blown up (unless one holds numbers a thousand times as large as others do); and 0 with a kernel, whose features
+        are many. Where features are strongly correlated, (0, 0.5, 1) is worth its time.
     scatter : {"total", "within"} or a list of both, default="total"
     multi_class : {"ovo", "ovr"} or None, default=None
         More than two classes as pairs, or each against the rest; see `FSVM`.
