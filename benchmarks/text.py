@@ -476,7 +476,7 @@ def real_fits():
 
 
 def ten_digits():
-    """MNIST: each digit against the rest, and in pairs; the tolerance of LinearSVC is the one of the table above at this C."""
+    """MNIST: each digit against the rest, and in pairs; LinearSVC with the loosest tolerance that serves all ten digits."""
     home = Path(os.environ.get("RADIUSMARGIN_DATA", "")) / "large"
     if not (home / "mnist-train-images-idx3-ubyte.gz").exists():
         return "MNIST was not there."
@@ -484,7 +484,9 @@ def ten_digits():
     X = unpacked(home / "mnist-train-images-idx3-ubyte.gz", 16, 784 * 20_000).reshape(-1, 784) / 255
     A, b, T, t = X[:10_000], digits[:10_000], X[10_000:], digits[10_000:]
     rows = []
-    for C, tol in ((1e-3, 1.0), (1e-2, 0.3), (0.1, 0.1)):
+    for C in (1e-3, 1e-2, 0.1):
+        each = [np.where(b == digit, 1.0, -1.0) for digit in range(10)]
+        tol = min(loosest(linear_svc, A, y, C, optimum_with_ones(A, y, C))[1] for y in each)
         svc = LinearSVC(C=C, loss="hinge", tol=tol, max_iter=1_000)
         contenders = {
             "rest": lambda C=C: FSVM(C, whitening=-1.0, multi_class="ovr", tol=SUBOPTIMALITY).fit(A, b),
@@ -493,9 +495,18 @@ def ten_digits():
             "pairs of LinearSVC": lambda svc=svc: OneVsOneClassifier(svc).fit(A, b),
         }
         found = [cpu(fit, 2) for fit in contenders.values()]
-        rows.append([f"{C:g}", *(f"{human(seconds)}, {100 * m.score(T, t):.2f}" for seconds, m in found)])
+        rows.append([f"{C:g} ({tol:g})", *(f"{human(seconds)}, {100 * m.score(T, t):.2f}" for seconds, m in found)])
         print(*rows[-1], sep=" | ", flush=True)
-    return table(["C", "each against the rest", "LinearSVC(hinge)", "in pairs", "pairs of LinearSVC(hinge)"], rows)
+    return table(
+        [
+            "C (tolerance of LinearSVC)",
+            "each against the rest",
+            "LinearSVC(hinge)",
+            "in pairs",
+            "pairs of LinearSVC(hinge)",
+        ],
+        rows,
+    )
 
 
 def others(quick):
@@ -503,7 +514,7 @@ def others(quick):
     text = [] if quick else [list(corpora(False))[2]]
     wide = memory([*text, ("random, 20,000 x 1,000,000", X, y)])
     return "\n\n".join(
-        [real_fits(), "Ten digits, 10,000 rows of pixels: CPU seconds and test accuracy.", ten_digits(),
+        [real_fits(), "Ten digits, 10,000 rows of pixels: CPU seconds and test accuracy, LinearSVC within 1e-3 on every digit against the rest.", ten_digits(),
          "By how much a fit raises the peak of a process of its own, and its CPU seconds, at C = 1.", wide]
     )  # fmt: skip
 

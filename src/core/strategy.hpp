@@ -104,8 +104,9 @@ constexpr Index kMeanSample = 500;
 constexpr double kFirstSlack = 0.5, kTighter = 0.5, kRest = 1e-13;
 // Passes without a look at the gap; share of the tolerance that an estimate of it must be near to be worth one.
 constexpr double kMostUnseen = 20, kHopeful = 1.3;
-// Passes after which w is summed anew, and after which rows are searched for contradictions.
-constexpr double kDrift = 30, kContradicted = 10;
+// Passes after which w is summed anew, and after which rows are searched for contradictions: that costs three of them, and fits
+// that need it take thousands otherwise.
+constexpr double kDrift = 30, kContradicted = 40;
 // By how much the work grows between two estimates that tell how fast the gap falls, and how many of them are trusted.
 constexpr double kSpan = 1.5;
 constexpr int kSure = 3;
