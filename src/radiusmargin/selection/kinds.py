@@ -25,7 +25,9 @@ RANKS = "-ranks"  # ends the name of a kind that looks at features by their rank
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
 SEVERAL_CS = 0.1, 1e3  # of kernels side by side, half as many as of a single one: a finer grid was not better
 MOST_COLUMNS = 2000  # from which the linear kind is as good and others are slow
-MOST_CLASSES = 50  # up to which kernels are tried: they take ten seconds there at 600 rows, and a time that grows with the cube
+MOST_CLASSES = (
+    50  # up to which kernels are tried: they take ten seconds there at 600 rows, and a time that grows with the cube
+)
 MOST_ROWS, SAMPLE = 20_000, 5_000  # rows up to which all are searched on, and how many of more are
 LEAST_OF_CLASS = 10  # rows of a class in a sample, where it has so many: two in each of five folds
 
