@@ -1,5 +1,6 @@
 #include "batch.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <map>
@@ -35,22 +36,28 @@ bool has_duplicates(const Subset& subset, Index n) {
     return false;
 }
 
-// Problems with the same labels on several training parts of a sparse matrix together, all others alone.
-std::vector<Group> groups_of(const Batch& batch, const Options& options, const Start& start) {
-    std::vector<Group> groups;
-    const auto alone = [&] {
-        for (Index p = 0; p < batch.size; ++p) groups.push_back({p});
-        return groups;
-    };
+bool can_be_together(const Batch& batch, const Options& options, const Start& start) {
     const Quadratics& B = batch.regularizers;
-    if (!std::holds_alternative<SparseArray>(batch.source) || batch.subsets.size() < 2) return alone();
-    if (!strategy::visit(batch.d()) || B.dense || B.linear || start.theta || start.alpha) return alone();
-    if (options.method == Method::interior_point) return alone();
-    for (const Subset& subset : batch.subsets)
-        if (has_duplicates(subset, batch.n())) return alone();
-    std::map<std::int64_t, Group> by_label;
-    for (Index p = 0; p < batch.size; ++p) by_label[batch.cells[3 * p + 1]].push_back(p);
-    for (const auto& [label, own] : by_label) {
+    if (!std::holds_alternative<SparseArray>(batch.source) || !strategy::visit(batch.d())) return false;
+    if (B.dense || B.linear || start.theta || start.alpha || options.method == Method::interior_point) return false;
+    return std::none_of(batch.subsets.begin(), batch.subsets.end(),
+                        [&](const Subset& subset) { return has_duplicates(subset, batch.n()); });
+}
+
+// Problems on a sparse matrix that have most of their rows in common are visited together: those with the same labels on several
+// training parts, or several labels of all rows, as one class against the rest has.
+std::vector<Group> groups_of(const Batch& batch, const std::vector<Part>& parts, const Options& options, const Start& start) {
+    std::vector<Group> groups;
+    std::map<std::int64_t, Group> together;
+    const bool possible = can_be_together(batch, options, start);
+    for (Index p = 0; p < batch.size; ++p) {
+        const std::int64_t *cell = batch.cells + 3 * p, label = cell[1];
+        if (!possible || (parts.size() == 1 && !parts[0].most_take_part(label)))
+            groups.push_back({p});
+        else
+            together[parts.size() > 1 ? label : 0].push_back(p);
+    }
+    for (const auto& [_, own] : together) {
         const Index size = static_cast<Index>(own.size()), count = (size + kLanes - 1) / kLanes;
         for (Index g = 0; g < count; ++g)  // of about equal size
             groups.emplace_back(own.begin() + g * size / count, own.begin() + (g + 1) * size / count);
@@ -160,7 +167,7 @@ void solve_batch(const Batch& batch, const Options& options, int n_threads, cons
     std::exception_ptr failure;
     std::mutex guard;
     const std::vector<Part> parts = parts_of(batch);
-    const std::vector<Group> groups = groups_of(batch, options, start);
+    const std::vector<Group> groups = groups_of(batch, parts, options, start);
     const Index n_groups = static_cast<Index>(groups.size());
     auto work = [&](bool caller) {
         Options mine = options;

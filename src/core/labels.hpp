@@ -62,6 +62,14 @@ class Part {
         }
     }
 
+    // Whether problem k has most of the rows, as those of one class against the rest have.
+    bool most_take_part(Index k) const {
+        if (!labels_.rows) return labels_.sides[2 * k] == Labels::kRest || labels_.n_classes == 2;
+        const double* labels = labels_.rows + k * labels_.n;
+        const auto some = std::count_if(rows_.begin(), rows_.end(), [&](Index i) { return labels[i] != 0.0; });
+        return 2 * some >= static_cast<Index>(rows_.size());
+    }
+
   private:
     std::int64_t checked(std::int64_t code) const {
         if (code < 0 || code >= labels_.n_classes) throw std::invalid_argument("labels must hold numbers of classes");

@@ -25,9 +25,24 @@ def test_pairs_as_long_as_they_do_not_dwarf_the_data():
     assert not Reduction.chosen(402, None, X).pairs
     assert Reduction.chosen(402, True, X).pairs
     assert not Reduction.chosen(3, False, X).pairs
-    text = sparse.csr_array((np.ones(1000), (np.arange(1000), np.arange(1000))), shape=(1000, 50_000))
-    assert Reduction.chosen(18, None, text).pairs  # 153 pairs, 61 MB
-    assert not Reduction.chosen(19, None, text).pairs  # 68 MB, and 8 KB of text
+    few = sparse.csr_array((np.ones(60_000), (np.arange(60_000), np.arange(60_000) % 50_000)), shape=(60_000, 50_000))
+    assert Reduction.chosen(18, None, few).pairs  # 153 pairs, 61 MB
+    assert not Reduction.chosen(19, None, few).pairs  # 68 MB, and 0.5 MB of numbers
+
+
+def test_text_is_each_class_against_the_rest():
+    def words(n, d):
+        return sparse.csr_array((np.ones(n), (np.arange(n), np.arange(n) % d)), shape=(n, d))
+
+    assert not Reduction.chosen(3, None, words(900, 1000)).pairs
+    assert Reduction.chosen(3, True, words(900, 1000)).pairs
+    assert Reduction.chosen(3, None, words(900, 1000), linear=False).pairs  # the model of SVC
+    assert Reduction.chosen(3, None, words(900, 1000).toarray()).pairs
+    assert Reduction.chosen(3, None, words(900, 999)).pairs
+    assert Reduction.chosen(3, None, words(1001, 1000)).pairs
+    X, y = words(60, 1200), np.arange(60) % 4
+    assert SVM().fit(X, y).coef_.shape == (4, 1200)
+    assert SVM(kernel="rbf").fit(X, y).intercept_.shape == (6,)
 
 
 @pytest.mark.parametrize("model", [FSVM(), SVM(), FSVMCV(Cs=[1.0], whitening=0.0, cv=2)])

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 from test_hinge import assert_certified, objective
 
-from radiusmargin.problems import Batch, ClassLabels, Dense, Options, Quadratics, Sparse
+from radiusmargin.problems import REST, Batch, ClassLabels, Dense, Options, Quadratics, Sparse
 from radiusmargin.solvers import hinge_svm, hinge_svm_batch, hinge_svm_path, solve
 from radiusmargin.solvers.hinge import numpy_twin
 
@@ -219,6 +219,32 @@ def test_parts_side_by_side_are_certified_each(fit_intercept, B, n_parts):
             assert not np.delete(found.alpha[p, j], rows).any()
         alone = hinge_svm(X[rows], labels[k, rows], 0.5, own, weight[rows], fit_intercept, tol=1e-7)
         assert found.objective[p, 1] == pytest.approx(alone.objective, rel=2e-7)
+
+
+@pytest.mark.parametrize("labels", ["classes", "rows"])
+@pytest.mark.parametrize("n_classes", [3, 9])
+def test_classes_side_by_side_are_certified_each(labels, n_classes):
+    """Each against the rest, as problems alone give it; some rows are alike but for their class."""
+    X, _ = words(130, 500)
+    X = sparse.csr_array(sparse.vstack([X, X[:20]]))
+    rng = np.random.default_rng(n_classes)
+    codes, weight = rng.integers(n_classes, size=150), rng.uniform(0.2, 2.0, 150)
+    rows = np.where(codes == np.arange(n_classes)[:, None], 1.0, -1.0)
+    sides = np.stack([np.full(n_classes, REST), np.arange(n_classes)], axis=1)
+    Cs = np.array([0.05, 1.0, 50.0])
+    if labels == "rows":
+        rows[0, :30] = 0.0
+    batch = Batch(Sparse(X), ClassLabels(codes, sides, n_classes) if labels == "classes" else rows, weight, Cs)
+    found = solve(batch, Options(1e-7, keep_alpha=True))
+    assert found.converged.all()
+    for k, y in enumerate(rows):
+        own = y != 0
+        for j, C in enumerate(Cs):
+            result = replace(found[k, j], alpha=found.alpha[k, j, own])
+            assert_certified(X[own], y[own], C, result, 1e-7, None, weight[own], True)
+            assert not found.alpha[k, j, ~own].any()
+        alone = hinge_svm(X[own], y[own], 1.0, None, weight[own], tol=1e-7)
+        assert found.objective[k, 1] == pytest.approx(alone.objective, rel=2e-7)
 
 
 def test_parts_side_by_side_stop_where_they_are_told_to():

@@ -56,21 +56,20 @@ RM_CLONES Lanes square_lanes(const SparseRow& row, const Lanes* s) {
 }
 
 RM_CLONES Visit visit_lanes(const LaneRow& row, LaneState& state, Lanes& t) {
-    const double y = row.y;
     double active = 0, moved = 0;
     Lanes alpha = row.alpha;
-    const Lanes score = row.score, bound = row.bound, square = row.square;
+    const Lanes y = row.y, score = row.score, bound = row.bound, square = row.square;
 #pragma omp simd reduction(+ : active, moved)
     for (Index l = 0; l < kLanes; ++l) {
         const double c = bound.at[l], a = alpha.at[l];
-        const double slope = y * (score.at[l] + state.b.at[l] + state.rho.at[l] * state.sum.at[l]) - 1.0;
+        const double slope = y.at[l] * (score.at[l] + state.b.at[l] + state.rho.at[l] * state.sum.at[l]) - 1.0;
         const bool low = a <= 0.0, high = a >= c;
         const bool gone = (low & (slope > state.most.at[l])) | (high & (slope < state.least.at[l]));
         const double inward = low ? std::min(slope, 0.0) : high ? std::max(slope, 0.0) : slope;
         const double wrong = (c > 0.0) & !gone ? inward : 0.0;
         const double best = std::min(std::max(a - slope / (square.at[l] + state.rho.at[l]), 0.0), c);
         const double next = wrong != 0.0 ? best : a;
-        const double step = y * (next - a);
+        const double step = y.at[l] * (next - a);
         active += (c > 0.0) & !gone ? 1.0 : 0.0;
         moved += step != 0.0 ? 1.0 : 0.0;
         state.highest.at[l] = std::max(state.highest.at[l], wrong);
@@ -85,14 +84,14 @@ RM_CLONES Visit visit_lanes(const LaneRow& row, LaneState& state, Lanes& t) {
     return Visit::moved;
 }
 
-RM_CLONES LaneSums sum_lanes(Index n, const double* y, const LaneRow& first, const Lanes& b, const Lanes& excess) {
-    const Lanes *bound = &first.bound, *alpha = &first.alpha, *score = &first.score;
+RM_CLONES LaneSums sum_lanes(Index n, const LaneRow& first, const Lanes& b, const Lanes& excess) {
+    const Lanes *y = &first.y, *bound = &first.bound, *alpha = &first.alpha, *score = &first.score;
     LaneSums sums;
     for (Index i = 0; i < n; ++i) {
 #pragma omp simd
         for (Index l = 0; l < kLanes; ++l) {
-            const double z = 1.0 - y[i] * (score[i].at[l] + b.at[l]), a = alpha[i].at[l], c = bound[i].at[l];
-            const double hinge = c * std::max(z, 0.0), heavy = y[i] * excess.at[l] > 0.0 ? a : 0.0;
+            const double z = 1.0 - y[i].at[l] * (score[i].at[l] + b.at[l]), a = alpha[i].at[l], c = bound[i].at[l];
+            const double hinge = c * std::max(z, 0.0), heavy = y[i].at[l] * excess.at[l] > 0.0 ? a : 0.0;
             sums.loss.at[l] += hinge;
             sums.total.at[l] += a;
             sums.shares.at[l] += c > 0.0 ? hinge - a * z : 0.0;

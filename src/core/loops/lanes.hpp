@@ -35,8 +35,7 @@ struct LaneState {
 };
 // A row in every lane; where it takes no part its bound is zero.
 struct LaneRow {
-    double y;
-    const Lanes &bound, &square;
+    const Lanes &y, &bound, &square;
     Lanes &alpha, &score;
 };
 enum class Visit { shrunk, still, moved };
@@ -49,6 +48,6 @@ struct LaneSums {
     Lanes loss, total, shares;
     Lanes free, bound, slack;
 };
-LaneSums sum_lanes(Index n, const double* y, const LaneRow& first, const Lanes& b, const Lanes& excess);
+LaneSums sum_lanes(Index n, const LaneRow& first, const Lanes& b, const Lanes& excess);
 
 }  // namespace rm

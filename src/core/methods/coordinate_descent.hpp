@@ -43,7 +43,7 @@ class CoordinateDescent {
             const bool at_rest = tour_.at_rest(violation);
             if (tour_.settled(violation)) take_all();
             const double gap = estimated_gap();
-            expect(gap);
+            outlook_.see(gap, options_.tol, work_);
             if (!at_rest && !worth_a_look(gap) && !too_slow(patience)) continue;
             work_.looked = work_.done;
             if (certified_gap() <= options_.tol || at_rest || too_slow(patience)) break;
@@ -124,10 +124,12 @@ class CoordinateDescent {
     }
     void raise_contradictions() {
         compared_ = true;
-        const auto groups = contradictions(
-            n_, problem_.y, [&](Index i) { return A_.fingerprint(i); }, [&](Index i, Index j) { return A_.same(i, j); });
+        const auto groups = alike_rows(
+            n_, [&](Index i) { return A_.fingerprint(i); }, [&](Index i, Index j) { return A_.same(i, j); });
+        const auto label = [&](Index i) { return problem_.y[i]; };
         const auto alpha = [&](Index i) -> double& { return alpha_[i]; };
-        for (const auto& group : groups) raise_together(group, problem_.y, alpha, [&](Index i) { return problem_.c[i]; });
+        const auto bound = [&](Index i) { return problem_.c[i]; };
+        for (const auto& group : groups) raise_together(group, label, alpha, bound);
     }
     void take_all() { tour_.take_all(), most_ = HUGE_VAL, least_ = -HUGE_VAL; }
 
@@ -177,17 +179,9 @@ class CoordinateDescent {
     bool worth_a_look(double gap) const {
         return gap <= strategy::kHopeful * options_.tol || work_.long_unseen();
     }
-    // How much more work it will take: the gap falls by about the same factor in every pass.
-    void expect(double gap) {
-        if (work_.done < strategy::kSpan * marked_) return;
-        const double rate = gap < gap_ ? std::log(gap_ / gap) / (work_.done - marked_) : 0.0;
-        needed_ = rate > 0 ? std::log(std::max(gap / options_.tol, 1.0)) / rate : 0.0;
-        gap_ = gap, marked_ = work_.done, ++marks_;
-    }
     bool too_slow(const strategy::Patience& patience) const {
         if (work_.done >= std::min<double>(patience.most, options_.max_iter) * work_.pass) return true;
-        const double expected = work_.done + needed_;
-        return marks_ >= strategy::kSure && work_.done >= patience.certain * work_.pass && expected > patience.most * work_.pass;
+        return outlook_.too_slow(patience, work_);
     }
     double certified_gap() {
         restore_balance();
@@ -219,14 +213,13 @@ class CoordinateDescent {
     Vector w_, alpha_, squares_, scores_, inverse_;
     Tour tour_;
     Work work_;
+    Outlook outlook_;
     BestIntercept intercept_;
     double b_ = 0, best_b_ = 0, rho_ = 0, square_of_mean_ = 0;
     double sum_ = 0, square_ = 0;                 // y'alpha, w'Bw
     double most_ = HUGE_VAL, least_ = -HUGE_VAL;  // slopes beyond which a row at its bound is shrunk
-    double marked_ = 0, needed_ = 0;              // work at the last estimate that counts, and still to be done
-    bool compared_ = false;  // whether contradictions were looked for
-    int marks_ = 0;
-    double gap_ = HUGE_VAL, objective_ = HUGE_VAL, dual_ = -HUGE_VAL;
+    bool compared_ = false;                       // whether contradictions were looked for
+    double objective_ = HUGE_VAL, dual_ = -HUGE_VAL;
 };
 
 }  // namespace rm

@@ -1,7 +1,8 @@
-// Coordinate descent (coordinate_descent.hpp) for several problems that have the same rows and labels but for the rows that take
-// part: the folds of a search. A row is read once for all of them, which is most of what a visit costs.
+// Coordinate descent (coordinate_descent.hpp) for several problems that have most of their rows in common: the folds of a search, or
+// each class against the rest. A row is read once for all of them, which is most of what a visit costs.
 //
-// What a lane has found is left alone while the others go on. From one C to the next the multipliers are scaled.
+// What a lane has found, or is too slow to find, is left alone while the others go on. From one C to the next the multipliers are
+// scaled.
 #pragma once
 #include <array>
 
@@ -32,20 +33,21 @@ class SideBySide {
         gather_factors();
         for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
         if (intercept_) square_of_mean_ = square_of_mean();
-        passes_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(work_.pass - double(n_), 1.0)).most;
+        patience_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(work_.pass - double(n_), 1.0));
     }
 
     // The problems at C, each solved or as far as it got; from the solution at the C before.
     std::vector<Solution> solve(double C) {
         begin_at(C);
         work_.count_anew();
-        for (bool at_rest = false; !at_rest && n_live_ > 0 && work_.done < most_work();) {
+        for (bool done = false; !done;) {
             if (options_.poll) options_.poll();
             const double violation = epoch();
             if (!compared_ && work_.done > strategy::kContradicted * work_.pass) find_contradictions();
-            at_rest = tour_.at_rest(violation);
+            done = tour_.at_rest(violation) || work_.done >= most_work();
             if (tour_.settled(violation)) take_all();
-            if (at_rest || work_.done >= most_work() || worth_a_look()) look();
+            if (worth_a_look() || done) look();
+            done |= !strategy::go_on_together(n_live_, n_lanes());
         }
         std::vector<Solution> found(lanes_.size());
         for (std::size_t l = 0; l < lanes_.size(); ++l) found[l] = solution(Index(l));
@@ -57,7 +59,7 @@ class SideBySide {
     const Lanes* factors() const { return inverse_.empty() ? nullptr : inverse_.data(); }
     double cost(Index r) const { return 1.0 + double(row(r).size); }  // of a visit
     Index n_lanes() const { return static_cast<Index>(lanes_.size()); }
-    double most_work() const { return std::min<double>(passes_, options_.max_iter) * work_.pass; }
+    double most_work() const { return std::min<double>(patience_.most, options_.max_iter) * work_.pass; }
 
     // All rows that take part in any problem, in the order of the data.
     void gather_rows() {
@@ -75,7 +77,7 @@ class SideBySide {
             const Chosen& chosen = lanes_[l].chosen;
             for (std::size_t j = 0; j < chosen.J.size(); ++j) {
                 const Index r = number_[chosen.J[j]];
-                y_[r] = chosen.y[j], weight_[r][l] = lanes_[l].weights[j];
+                y_[r][l] = chosen.y[j], weight_[r][l] = lanes_[l].weights[j];
                 total_weight_[l] += lanes_[l].weights[j];
             }
         }
@@ -123,7 +125,7 @@ class SideBySide {
         for (Lanes& w : W_)
             for (Index l = 0; l < n_lanes(); ++l) w[l] *= multiple[l];
         for (Index l = 0; l < n_lanes(); ++l) {
-            live_[l] = true;
+            live_[l] = true, outlook_[l] = {};
             state_.square[l] *= multiple[l] * multiple[l], state_.sum[l] *= multiple[l];
             const double mean = squares[l] / std::max(1.0, double(lanes_[l].chosen.J.size()));
             if (intercept_) state_.rho[l] = strategy::intercept_penalty(mean, square_of_mean_[l], C * total_weight_[l]);
@@ -137,7 +139,7 @@ class SideBySide {
         for (Index r = 0; r < n_; ++r)
             for (Index l = 0; l < n_lanes(); ++l)
                 at_bound[l] |= weight_[r][l] > 0 && alpha_[r][l] >= C_ * weight_[r][l];
-        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b, state_.sum);
+        const LaneSums sums = sum_lanes(n_, whole(), state_.b, state_.sum);
         Lanes out;
         for (Index l = 0; l < n_lanes(); ++l) {
             const double total = grown * sums.total[l], square = grown * grown * state_.square[l];
@@ -176,35 +178,41 @@ class SideBySide {
     }
     void find_contradictions() {
         compared_ = true;
-        contradictions_ = contradictions(
-            n_, y_.data(), [&](Index r) { return X_.fingerprint(places_[r]); },
+        alike_ = alike_rows(
+            n_, [&](Index r) { return X_.fingerprint(places_[r]); },
             [&](Index r, Index s) { return X_.same(places_[r], places_[s]); });
         raise_contradictions();
     }
     void raise_contradictions() {
         for (Index l = 0; l < n_lanes(); ++l) {
             if (!live_[l]) continue;
+            const auto label = [&](Index r) { return y_[r][l]; };
             const auto alpha = [&](Index r) -> double& { return alpha_[r][l]; };
             const auto bound = [&](Index r) { return bound_[r][l]; };
-            for (const auto& group : contradictions_) raise_together(group, y_.data(), alpha, bound);
+            for (const auto& group : alike_) raise_together(group, label, alpha, bound);
         }
     }
     void fetch(Index r) const {  // says that row r comes soon
         X_.fetch(places_[r]);
-        prefetch(&bound_[r]), prefetch(&alpha_[r]), prefetch(&squares_[r]), prefetch(&scores_[r]);
+        prefetch(&y_[r]), prefetch(&bound_[r]), prefetch(&alpha_[r]), prefetch(&squares_[r]), prefetch(&scores_[r]);
     }
     void take_all() {
         tour_.take_all();
         for (Index l = 0; l < kLanes; ++l) state_.most[l] = HUGE_VAL, state_.least[l] = -HUGE_VAL;
     }
 
-    // Whether the gaps may be small enough, by the scores that rows had when they were visited last.
+    // Whether all gaps may be small enough, by the scores that rows had when they were visited last, or one will take too long.
     bool worth_a_look() {
-        if (work_.long_unseen()) return true;
-        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b, state_.sum);
-        for (Index l = 0; l < n_lanes(); ++l)
-            if (live_[l] && estimated_gap(l, sums) > strategy::kHopeful * options_.tol) return false;
-        return true;
+        const LaneSums sums = sum_lanes(n_, whole(), state_.b, state_.sum);
+        bool all_hopeful = true, one_hopeless = false;
+        for (Index l = 0; l < n_lanes(); ++l) {
+            if (!live_[l]) continue;
+            const double gap = estimated_gap(l, sums);
+            outlook_[l].see(gap, options_.tol, work_);
+            all_hopeful &= gap <= strategy::kHopeful * options_.tol;
+            one_hopeless |= outlook_[l].too_slow(patience_, work_);
+        }
+        return all_hopeful || one_hopeless || work_.long_unseen();
     }
     static HeavySide heavy_side(const LaneSums& sums, Index l) { return {sums.free[l], sums.bound[l], sums.slack[l]}; }
     double estimated_gap(Index l, const LaneSums& sums) const {  // see coordinate_descent.hpp
@@ -225,11 +233,11 @@ class SideBySide {
         }
         for (Index l = 0; intercept_ && l < n_lanes(); ++l)
             if (live_[l]) best_b_[l] = best_intercept(l);
-        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), best_b_, state_.sum);
+        const LaneSums sums = sum_lanes(n_, whole(), best_b_, state_.sum);
         for (Index l = 0; l < n_lanes(); ++l) {
             if (!live_[l]) continue;
             certified_[l] = bounds_of(l, sums);
-            if (certified_[l].gap() <= options_.tol) retire(l);
+            if (certified_[l].gap() <= options_.tol || outlook_[l].too_slow(patience_, work_)) retire(l);
         }
         work_.looked = work_.done;
     }
@@ -241,13 +249,13 @@ class SideBySide {
         Vector f, y, c;
         f.reserve(n_), y.reserve(n_), c.reserve(n_);
         for (Index r = 0; r < n_; ++r)
-            if (bound_[r][l] > 0.0) f.push_back(scores_[r][l]), y.push_back(y_[r]), c.push_back(bound_[r][l]);
+            if (bound_[r][l] > 0.0) f.push_back(scores_[r][l]), y.push_back(y_[r][l]), c.push_back(bound_[r][l]);
         return kink_.of(static_cast<Index>(f.size()), f.data(), y.data(), c.data());
     }
     // To y'alpha = 0.
     void restore_balance() {
         if (!intercept_) return;
-        const LaneSums sums = sum_lanes(n_, y_.data(), whole(), state_.b, state_.sum);
+        const LaneSums sums = sum_lanes(n_, whole(), state_.b, state_.sum);
         const Lanes excess = state_.sum;
         Lanes share;
         bool only_free[kLanes];
@@ -261,9 +269,9 @@ class SideBySide {
             Lanes t;
             bool moved = false;
             for (Index l = 0; l < n_lanes(); ++l) {
-                if (share[l] == 0.0 || alpha_[r][l] == 0.0 || y_[r] * excess[l] <= 0) continue;
+                if (share[l] == 0.0 || alpha_[r][l] == 0.0 || y_[r][l] * excess[l] <= 0) continue;
                 if (only_free[l] && alpha_[r][l] >= bound_[r][l]) continue;
-                t[l] = -y_[r] * share[l] * alpha_[r][l], moved = true;
+                t[l] = -y_[r][l] * share[l] * alpha_[r][l], moved = true;
                 alpha_[r][l] *= 1.0 - share[l], state_.sum[l] += t[l];
             }
             if (moved) add_lanes(row(r), t, factors(), W_.data());
@@ -275,7 +283,7 @@ class SideBySide {
         state_.sum = Lanes{};
         for (Index r = 0; r < n_; ++r) {
             Lanes t;
-            for (Index l = 0; l < n_lanes(); ++l) state_.sum[l] += t[l] = y_[r] * alpha_[r][l];
+            for (Index l = 0; l < n_lanes(); ++l) state_.sum[l] += t[l] = y_[r][l] * alpha_[r][l];
             add_lanes(row(r), t, factors(), W_.data());
         }
         work_.fresh = work_.done;
@@ -307,17 +315,18 @@ class SideBySide {
     std::vector<Index> places_, number_;  // of the rows among all, and back
     Tour tour_;
     Work work_;
-    Vector y_;
-    std::vector<Lanes> weight_, bound_, alpha_, squares_, scores_;  // by row
+    std::vector<Lanes> y_, weight_, bound_, alpha_, squares_, scores_;  // by row
     std::vector<Lanes> W_, inverse_;                                // by feature
-    Contradictions contradictions_;
+    AlikeRows alike_;
     bool compared_ = false;  // whether they were looked for
     Lanes total_weight_, square_of_mean_, best_b_;
     LaneState state_;
     std::array<Bounds, kLanes> certified_{};
     std::array<bool, kLanes> live_{};
+    std::array<Outlook, kLanes> outlook_{};
     BestIntercept kink_;
-    double C_ = 0, passes_ = 0;
+    double C_ = 0;
+    strategy::Patience patience_{};
 };
 
 }  // namespace rm

@@ -63,39 +63,57 @@ struct Work {
     void count_anew() { fresh -= done, done = looked = 0; }
 };
 
-// Rows that are alike but for their labels. Visits raise their multipliers in turn, by about one over their square each time, until
-// those of one label are at their bounds: at a large C in thousands of epochs. Raised together they leave w and y'alpha as they are.
-using Contradictions = std::vector<std::vector<Index>>;
+// How much more work it will take until a gap is small enough: it falls by about the same factor in every pass.
+class Outlook {
+  public:
+    void see(double gap, double tol, const Work& work) {
+        if (work.done < strategy::kSpan * marked_) return;
+        const double rate = gap < gap_ ? std::log(gap_ / gap) / (work.done - marked_) : 0.0;
+        needed_ = rate > 0 ? std::log(std::max(gap / tol, 1.0)) / rate : 0.0;
+        gap_ = gap, marked_ = work.done, ++marks_;
+    }
+    bool too_slow(const strategy::Patience& patience, const Work& work) const {
+        if (marks_ < strategy::kSure || work.done < patience.certain * work.pass) return false;
+        return work.done + needed_ > patience.most * work.pass;
+    }
+
+  private:
+    double gap_ = HUGE_VAL, marked_ = 0, needed_ = 0;  // at the last estimate that counts, and the work still to be done
+    int marks_ = 0;
+};
+
+// Rows that are alike. Where their labels differ, visits raise their multipliers in turn, by about one over their square each time,
+// until those of one label are at their bounds: at a large C in thousands of epochs. Raised together they leave w and y'alpha as
+// they are.
+using AlikeRows = std::vector<std::vector<Index>>;
 
 // Groups of them among n rows, by a fingerprint and a comparison of rows.
 template <class Fingerprint, class Same>
-Contradictions contradictions(Index n, const double* y, const Fingerprint& fingerprint, const Same& same) {
+AlikeRows alike_rows(Index n, const Fingerprint& fingerprint, const Same& same) {
     std::vector<std::pair<std::uint64_t, Index>> prints(n);
     for (Index i = 0; i < n; ++i) prints[i] = {fingerprint(i), i};
     std::sort(prints.begin(), prints.end());
-    Contradictions groups;
+    AlikeRows groups;
     for (Index first = 0, last; first < n; first = last) {
         std::vector<Index> group;
-        bool both = false;
         for (last = first; last < n && prints[last].first == prints[first].first; ++last) {
             if (!same(prints[first].second, prints[last].second)) continue;
             group.push_back(prints[last].second);
-            both |= y[group.back()] != y[group.front()];
         }
-        if (both) groups.push_back(std::move(group));
+        if (group.size() > 1) groups.push_back(std::move(group));
     }
     return groups;
 }
 
 // Raises the multipliers of a group until those of one label are at their bounds.
-template <class Alpha, class Bound>
-void raise_together(const std::vector<Index>& group, const double* y, const Alpha& alpha, const Bound& bound) {
+template <class Label, class Alpha, class Bound>
+void raise_together(const std::vector<Index>& group, const Label& y, const Alpha& alpha, const Bound& bound) {
     double up = 0, down = 0;
-    for (Index i : group) (y[i] > 0 ? up : down) += bound(i) - alpha(i);
+    for (Index i : group) (y(i) > 0 ? up : down) += bound(i) - alpha(i);
     const double both = std::min(up, down);
     if (both <= 0.0) return;
     for (Index i : group) {
-        const double share = both / (y[i] > 0 ? up : down);
+        const double share = both / (y(i) > 0 ? up : down);
         alpha(i) = std::min(alpha(i) + (bound(i) - alpha(i)) * share, bound(i));
     }
 }

@@ -79,7 +79,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     @property
     def _in_pairs(self) -> bool | None:
-        """Whether more than two classes are compared in pairs; None: as long as their separators do not dwarf the data."""
+        """Whether more than two classes are compared in pairs; None: by the data, see `Reduction.chosen`."""
         asked = getattr(self, "multi_class", None)  # not all models have it
         return None if asked is None else asked == "ovo"
 
@@ -147,7 +147,8 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         if not weight.all():  # rows of a class that has no weight belong nowhere
             codes = np.minimum(codes, len(self.classes_) - 1)
         check_several(self, self.classes_)
-        reduction = Reduction.chosen(len(self.classes_), self._in_pairs, X)
+        linear = isinstance(self.kernel, str) and self.kernel in ("linear", "auto")  # which is linear on sparse rows
+        reduction = Reduction.chosen(len(self.classes_), self._in_pairs, X, linear=linear)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
         return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
 

@@ -70,8 +70,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     multi_class : {"ovo", "ovr"} or None, default=None
         More than two classes as problems of two: every pair of classes (the model of `SVC`; its predictions are votes),
         or every class against the rest (that of `LinearSVC`), which can fail where no class outweighs the others. None is
-        "ovo", but "ovr" where there are more than ten pairs per row (with 20 rows a class: of more than 400 classes) or the
-        separators of all pairs would hold more than 64 MB and ten times the numbers that X stores, and with
+        "ovo", but "ovr" for a sparse matrix of 1,000 columns or more that has no more rows than columns, such as text, where it
+        is the more accurate; where there are more than ten pairs per row (with 20 rows a class: of more than 400 classes) or the
+        separators of all pairs would hold more than 64 MB and ten times the numbers that X stores; and with
         ``coupling="shared"``, whose time grows with the cube of the number of problems.
     kernel : str, callable or transformer, default="linear"
         Any kernel of `KernelMap`, of the rows as they are. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the

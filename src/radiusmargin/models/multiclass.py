@@ -18,6 +18,9 @@ ONE_SIDE = np.array([[0, 1]])
 # class end at 400 classes.
 PAIRS_PER_ROW = NUMBERS_PER_NUMBER = 10
 FEW_NUMBERS = 1 << 23
+# Columns of a sparse matrix from which it may be text. Where it has more of them than rows, each class against the rest is more
+# accurate than pairs, by up to five points, and with fewer level (benchmarks/text.py several); of dense rows pairs are.
+TEXT_COLUMNS = 1000
 FEW_CLASSES = 30  # up to which a dense matrix of pairs and classes is the quicker one
 
 
@@ -33,13 +36,9 @@ class Reduction:
     pairs: bool = True
 
     @classmethod
-    def chosen(cls, n_classes, pairs, X) -> Reduction:
-        """Pairs or not; where `pairs` is None, pairs as long as their separators do not dwarf the data."""
-        if pairs is None:
-            (n, d), count = X.shape, n_classes * (n_classes - 1) // 2
-            stored = X.nnz if sparse.issparse(X) else X.size
-            pairs = count <= PAIRS_PER_ROW * n and count * d <= max(NUMBERS_PER_NUMBER * stored, FEW_NUMBERS)
-        return cls(n_classes, bool(pairs))
+    def chosen(cls, n_classes, pairs, X, *, linear=True) -> Reduction:
+        """Pairs or not; where `pairs` is None, pairs unless X is like text or their separators would dwarf it."""
+        return cls(n_classes, bool(pairs_suit(n_classes, X, linear) if pairs is None else pairs))
 
     @property
     def n_problems(self) -> int:
@@ -104,6 +103,15 @@ class Reduction:
         if self.n_classes == 2:  # the general way takes a tenth of a small fit
             return ONE_PAIR
         return np.triu_indices(self.n_classes, 1)
+
+
+def pairs_suit(n_classes, X, linear) -> bool:
+    """Whether to compare more than two classes in pairs, where nobody said."""
+    (n, d), count = X.shape, n_classes * (n_classes - 1) // 2
+    if linear and sparse.issparse(X) and d >= max(TEXT_COLUMNS, n):
+        return False
+    stored = X.nnz if sparse.issparse(X) else X.size
+    return count <= PAIRS_PER_ROW * n and count * d <= max(NUMBERS_PER_NUMBER * stored, FEW_NUMBERS)
 
 
 def check_several(model, classes):

@@ -16,6 +16,7 @@ from scipy import sparse
 from .._checks import check_choice
 from ..features.space import FeatureChoice, FeatureSpace
 from ..features.units import InUnits, Ranks, Standard, Units
+from ..models.multiclass import TEXT_COLUMNS
 from ..models.training import Training
 
 AUTO = ("linear", "rbf", "laplacian", "laplacian-ranks")
@@ -52,9 +53,9 @@ FEW_FEATURES, FEW_NUMBERS = 32, 1 << 16
 # C = 1 slow. The gap is a compromise with time: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3, with which other
 # members were averaged on one of twelve tasks, and with 1e-4 on none (benchmarks/text.py).
 TEXT = Defaults((-1.0, -0.5), highest=1.0, tol=1e-4)
-# Columns of a sparse matrix from which it is taken for text, or for something like it; and how large numbers of a column may be
-# beside others: what is larger is a time or an amount, which would be all that counts in the units of the data.
-TEXT_COLUMNS, TEXT_SIZES = 1000, 1e3
+# How large numbers of a column of text may be beside others: what is larger is a time or an amount, which would be all that counts
+# in the units of the data.
+TEXT_SIZES = 1e3
 # Whitening gained nothing with kernels (benchmarks/averaging.py), and to 1e-3 the choice is that of exact fits, nearly always
 # (benchmarks/kernel_search.py).
 KERNEL = Defaults((0.0,), highest=1e3, tol=1e-3)
