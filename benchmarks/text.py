@@ -347,7 +347,7 @@ SEVERAL = {
 
 
 def packages(quick):
-    """(name, X, y, training rows) of the largest packages. The rule was made on code; docstrings only report."""
+    """(name, X, y, training rows) of the largest packages."""
     for kind, (texts, labels) in {"code": pieces(), "docstrings": docstrings()}.items():
         names, counts = np.unique(labels, return_counts=True)
         ranked = names[np.argsort(-counts)]
@@ -592,7 +592,7 @@ PARTS = {
     ),
     "several": (
         "Several classes: test accuracy and CPU seconds of a search, in pairs and each against the rest. `FSVMCV()` takes the latter where "
-        "columns are as many as rows or more; that rule was made on code, docstrings only report.",
+        "columns are as many as rows or more, a rule that was made with these texts in view.",
         lambda quick: several(packages(quick)),
     ),
     "classes": (

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._checks import check_count, check_number, check_positive
-from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..solvers.metric.algorithm_one import Descent, algorithm_one
+from .base import estimator
 from .competitor import ColumnwiseCompetitor
 from .metric import MetricTransformerMixin
 from .multiclass import taking_part
 
 
+@estimator
 class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseCompetitor):
     """F-SVM, Eq. 12 of its paper, by the paper's Algorithm 1 taken at its word.
 
@@ -86,24 +88,13 @@ class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseCompetitor):
     True
     """
 
-    def __init__(
-        self, C: float = 1.0, rho: float = 1.0, *, step: float = 1.0, shrink: float = 0.9, n_steps: int = 200,
-        n_rounds: int = 15, reset: bool = False, kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3,
-        coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
-        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
-        verbose: int = 0,
-    ):  # fmt: skip
-        super().__init__(
-            C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
-            fit_intercept=fit_intercept, class_weight=class_weight, tol=tol, max_iter=max_iter,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.rho = rho
-        self.step = step
-        self.shrink = shrink
-        self.n_steps = n_steps
-        self.n_rounds = n_rounds
-        self.reset = reset
+    rho: float = 1.0
+    _: KW_ONLY
+    step: float = 1.0
+    shrink: float = 0.9
+    n_steps: int = 200
+    n_rounds: int = 15
+    reset: bool = False
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -25,12 +26,16 @@ from .listeners import Listeners
 from .multiclass import Reduction, check_several
 from .training import Training, class_weights
 
+# The parameters of an estimator are the fields of a dataclass, whose constructor keeps what it is given and does nothing else, as
+# scikit-learn wants it. Those of a subclass come after its parent's, keywords last.
+estimator = dataclass(eq=False, repr=False, match_args=False)
+
 
 class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """A linear classifier in a space: the data, features of a map, or those of a kernel. How it is fitted is left open."""
 
     _accepts_sparse = False
-    _learnt: tuple[str, ...] = ("_model",)  # private names of what a fit learns; public ones end in an underscore
+    _learnt = ("_model",)  # private names of what a fit learns; public ones end in an underscore
 
     @chunkwise
     def decision_function(self, X: Data) -> np.ndarray:

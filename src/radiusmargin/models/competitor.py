@@ -4,40 +4,69 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import ClassVar
+
+import numpy as np
 
 from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice
-from .base import MarginClassifier, check_common
+from ..problems import IDENTITY, Batch, Options, rows_of
+from ..solvers import solve
+from .base import MarginClassifier, check_common, estimator
 from .multiclass import taking_part
 
 
+@estimator
 class Competitor(MarginClassifier):
     """A model with the parameters that all have: its cost C, and the keywords it has in common with FSVM.
 
-    A model with letters of its own names them after C, before the keywords.
+    A model with letters of its own has them after C, before the keywords.
     """
 
-    def __init__(
-        self, C: float = 1.0, *, kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3,
-        coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
-        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
-        verbose: int = 0,
-    ):  # fmt: skip
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    gamma: Gamma = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    n_components: float | None = None
+    fit_intercept: bool = True
+    class_weight: ClassWeight = None
+    tol: float = 1e-6
+    max_iter: int = 1000
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _check_parameters(self):
         check_common(self)
+
+
+@estimator
+class HingeCompetitor(Competitor):
+    """A model whose labellings are one batch of the hinge solver."""
+
+    _accepts_sparse = True
+
+    _: KW_ONLY
+    n_jobs: int | None = None
+
+    @property
+    def _options(self):
+        return Options(float(self.tol), int(self.max_iter), self.n_jobs)
+
+    def _solve_hinge(self, rows, training, listeners, regularizers=IDENTITY):
+        """One result per labelling."""
+        batch = Batch(
+            rows_of(rows), training.labels, training.costs, np.array([float(self.C)]), regularizers,
+            intercept=training.intercept,
+        )  # fmt: skip
+        with listeners.problems(training.labels):
+            found = solve(batch, self._options)
+        results = [found[k, 0] for k in range(len(found))]
+        for k, result in enumerate(results):
+            listeners.report(k, result)
+        return results
 
 
 class ColumnwiseCompetitor(Competitor):
@@ -68,8 +97,8 @@ class ConicClassifier(ColumnwiseCompetitor):
     A model names that function and its letters, and says what else it keeps of the results (`_describe`).
     """
 
-    _solver: Callable
-    _letters: tuple[str, ...] = ()
+    _solver: ClassVar[Callable]
+    _letters: ClassVar[tuple[str, ...]] = ()
 
     def _solve_problem(self, rows, y, costs):
         y, costs = taking_part(y, costs)

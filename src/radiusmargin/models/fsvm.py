@@ -7,7 +7,8 @@ relaxation", eliminated to the form that the mathematics page derives and solved
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -23,7 +24,7 @@ from ..solvers.metric.exact import solve_exact
 from ..solvers.metric.norm import Constrained, MetricNorm, Penalised
 from ..solvers.metric.problem import RadiusMarginProblem
 from ..solvers.metric.projected_gradient import solve_projected_gradient
-from .base import MarginClassifier, check_common
+from .base import MarginClassifier, check_common, estimator
 from .blocks import split
 from .expansion import expansion_root, learn_expansion
 from .family import Family, hinge_losses
@@ -38,6 +39,7 @@ SOLVERS = {
 NEARLY_WHITE = 0.9  # exponents from which all components of a kernel are too many
 
 
+@estimator
 class FSVM(MetricTransformerMixin, MarginClassifier):
     """Support vector machine that learns a feature transformation together with its separator.
 
@@ -153,38 +155,31 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     """
 
     _accepts_sparse = True
-    _previous: Previous | None = None  # what the fit before has left for a warm start
+    _previous: ClassVar[Previous | None] = None  # what the fit before has left for a warm start
 
-    def __init__(
-        self, C: float = 1.0, *, rho: float | None = None, eta: float = 0.0, whitening: float = 1.0,
-        scatter: str = "total", coupling: str = "separate", multi_class: str | None = None,
-        kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3, coef0: float = 0.0,
-        n_components: float | None = None, solver: str = "exact", fit_intercept: bool = True,
-        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, warm_start: bool = False,
-        cache_size: float = 500, n_jobs: int | None = None, random_state: RandomState = None, verbose: int = 0,
-    ):  # fmt: skip
-        self.C = C
-        self.rho = rho
-        self.eta = eta
-        self.whitening = whitening
-        self.scatter = scatter
-        self.coupling = coupling
-        self.multi_class = multi_class
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    rho: float | None = None
+    eta: float = 0.0
+    whitening: float = 1.0
+    scatter: str = "total"
+    coupling: str = "separate"
+    multi_class: str | None = None
+    kernel: KernelLike = "linear"
+    gamma: Gamma = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    n_components: float | None = None
+    solver: str = "exact"
+    fit_intercept: bool = True
+    class_weight: ClassWeight = None
+    tol: float = 1e-6
+    max_iter: int = 1000
+    warm_start: bool = False
+    cache_size: float = 500
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _check_parameters(self):
         check_common(self)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .._checks import check_number
-from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..solvers.conic.rmm import rmm
+from .base import estimator
 from .competitor import ConicClassifier
 
 
+@estimator
 class RMM(ConicClassifier):
     """Relative margin machine: a large margin, relative to the spread of the data along the separator.
 
@@ -50,18 +51,7 @@ class RMM(ConicClassifier):
     _solver = staticmethod(rmm)
     _letters = ("B",)
 
-    def __init__(
-        self, C: float = 1.0, B: float = 2.0, *, kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3,
-        coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
-        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
-        verbose: int = 0,
-    ):  # fmt: skip
-        super().__init__(
-            C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
-            fit_intercept=fit_intercept, class_weight=class_weight, tol=tol, max_iter=max_iter,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.B = B
+    B: float = 2.0
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -5,29 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from .._checks import check_number
-from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..solvers.conic.rsvm import rsvm_mu_plus, rsvm_plus
+from .base import estimator
 from .competitor import ConicClassifier
 from .metric import MetricTransformerMixin
 
 
+@estimator
 class _RSVM(MetricTransformerMixin, ConicClassifier):
     """What R-SVM+ and R-SVM_mu+ share: C and lam, and pairs of rows found by constraint generation."""
 
     _letters = ("lam",)
 
-    def __init__(
-        self, C: float = 1.0, lam: float = 1.0, *, kernel: KernelLike = "linear", gamma: Gamma = "scale",
-        degree: int = 3, coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
-        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
-        verbose: int = 0,
-    ):  # fmt: skip
-        super().__init__(
-            C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
-            fit_intercept=fit_intercept, class_weight=class_weight, tol=tol, max_iter=max_iter,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.lam = lam
+    lam: float = 1.0
 
     def _check_parameters(self):
         super()._check_parameters()

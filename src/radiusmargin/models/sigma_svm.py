@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._checks import check_number
-from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice
 from ..geometry import TemperedScatter, scatter_matrix, tempered_scatter
 from ..problems import Quadratics
-from .base import MarginClassifier
+from .base import estimator
+from .competitor import HingeCompetitor
 from .family import hinge_losses
 from .metric import MetricTransformerMixin, metric_root
-from .svm import SVM
 
 EPS = np.finfo(float).eps
 
 
-class SigmaSVM(MetricTransformerMixin, SVM):
+@estimator
+class SigmaSVM(MetricTransformerMixin, HingeCompetitor):
     """Support vector machine whose norm is mixed with the covariance of the data.
 
     Minimises ``1/2 w'Tw + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` with ``T = (1 - D) I + D Sigma``, Sigma
@@ -35,7 +35,7 @@ class SigmaSVM(MetricTransformerMixin, SVM):
         example.
     kernel, gamma, degree, coef0, n_components
         The kernel map, as in `FSVM`.
-    fit_intercept, class_weight, tol, max_iter, random_state, verbose
+    fit_intercept, class_weight, tol, max_iter, n_jobs, random_state, verbose
         As in `FSVM`.
 
     Attributes
@@ -65,24 +65,11 @@ class SigmaSVM(MetricTransformerMixin, SVM):
     True
     """
 
-    def __init__(
-        self, C: float = 1.0, D: float = 0.5, *, kernel: KernelLike = "linear", gamma: Gamma = "scale", degree: int = 3,
-        coef0: float = 0.0, n_components: float | None = None, fit_intercept: bool = True,
-        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, random_state: RandomState = None,
-        verbose: int = 0,
-    ):  # fmt: skip
-        super().__init__(
-            C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_components=n_components,
-            fit_intercept=fit_intercept, class_weight=class_weight, tol=tol, max_iter=max_iter,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.D = D
+    D: float = 0.5
 
     def _check_parameters(self):
         super()._check_parameters()
         check_number("D", self.D, 0, 1, high_allowed=True)
-
-    _scatter_in_chunks = MarginClassifier._scatter_in_chunks  # unlike the SVM it is none of those that take chunks
 
     def _learn(self, training, listeners):
         features = FeatureChoice.of(self).explicit(0.0)

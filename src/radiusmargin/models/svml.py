@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,7 +14,7 @@ from ..features.space import FeatureChoice
 from ..features.units import InUnits, Linear
 from ..problems import Options
 from ..solvers.metric.svml import ValidationError, svml
-from .base import MarginClassifier, check_common
+from .base import MarginClassifier, check_common, estimator
 from .chunkwise import chunkwise
 from .expansion import learn_expansion
 from .metric import MetricTransformerMixin
@@ -22,6 +22,7 @@ from .metric import MetricTransformerMixin
 METRICS = ("full", "diagonal")
 
 
+@estimator
 class SVML(MetricTransformerMixin, MarginClassifier):
     """Support vector metric learning: a kernel machine whose Gaussian kernel has a learned Mahalanobis metric.
 
@@ -92,28 +93,23 @@ class SVML(MetricTransformerMixin, MarginClassifier):
     (True, True)
     """
 
-    def __init__(
-        self, C: float = 1.0, lam: float = 0.01, *, metric: str = "full", slope: float = 5.0, n_folds: int = 3,
-        n_steps: int = 30, kernel: str = "rbf", gamma: Gamma = "scale", fit_intercept: bool = True,
-        class_weight: ClassWeight = None, tol: float = 1e-6, max_iter: int = 1000, cache_size: float = 500,
-        n_jobs: int | None = None, random_state: RandomState = None, verbose: int = 0,
-    ):  # fmt: skip
-        self.C = C
-        self.lam = lam
-        self.metric = metric
-        self.slope = slope
-        self.n_folds = n_folds
-        self.n_steps = n_steps
-        self.kernel = kernel
-        self.gamma = gamma
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    C: float = 1.0
+    lam: float = 0.01
+    _: KW_ONLY
+    metric: str = "full"
+    slope: float = 5.0
+    n_folds: int = 3
+    n_steps: int = 30
+    kernel: str = "rbf"
+    gamma: Gamma = "scale"
+    fit_intercept: bool = True
+    class_weight: ClassWeight = None
+    tol: float = 1e-6
+    max_iter: int = 1000
+    cache_size: float = 500
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _check_parameters(self):
         check_common(self)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
 
+from .._types import KernelLike
+from ..models.base import estimator
 from .cv import FSVMCV
 
 
-def with_default(function, **changed):
-    """The same function with other defaults of keyword-only parameters."""
-    copy = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
-    copy.__kwdefaults__ = function.__kwdefaults__ | changed
-    copy.__annotations__ = function.__annotations__
-    return copy
-
-
+@estimator
 class AutoSVM(FSVMCV):
     """`FSVMCV` with ``kernel="auto"``: linear, Gaussian and Laplacian SVMs, searched together and averaged.
 
@@ -64,4 +60,5 @@ one_standard_error, refit, fit_intercept, tol, cv_tol, max_iter, verbose, subsam
     (True, (178, 3))
     """
 
-    __init__ = with_default(FSVMCV.__init__, kernel="auto")
+    _: KW_ONLY
+    kernel: KernelLike | Sequence[str] = "auto"

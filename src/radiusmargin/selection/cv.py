@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from .._checks import ConvergenceWarning, check_choice, check_count, check_numbe
 from .._compat import with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice
-from ..models.base import MarginEstimator
+from ..models.base import MarginEstimator, estimator
 from ..models.chunked import check_linear, keep_features, keep_history, print_pass
 from ..models.chunkwise import chunkwise
 from ..models.fsvm import FSVM
@@ -47,6 +47,7 @@ def _has_probabilities(search):
     return True
 
 
+@estimator
 class FSVMCV(MetricTransformerMixin, MarginEstimator):
     """`FSVM` that chooses C and the strength of whitening by itself.
 
@@ -163,46 +164,37 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     _accepts_sparse = True
     _learnt = ("_model", "_sigmoids", "_directions")
 
-    def __init__(
-        self, Cs: int | Sequence[float] = 10, *, whitening: Grid = None, scatter: str | Sequence[str] = "total",
-        multi_class: str | None = None, eta: Grid = 0.0, combine: str = "average", band: float = 1.5,
-        kernel: KernelLike | Sequence[str] = "linear", gamma: Gamma | Sequence[float] = "scale", degree: int = 3,
-        coef0: float = 0.0, n_components: Grid = None, criterion: str = "cv", cv: Any = 5, n_repeats: int = 1,
-        race: bool = True, scoring: str | Callable | None = None, one_standard_error: bool = False, refit: bool = True,
-        probability: bool = False, n_jobs: int | None = None, fit_intercept: bool = True,
-        class_weight: ClassWeight = None, tol: float = 1e-6, cv_tol: float | None = None, max_iter: int = 1000,
-        random_state: RandomState = None, verbose: int = 0, subsample: int = 100_000, cache_size: float = 500.0,
-    ):  # fmt: skip
-        self.Cs = Cs
-        self.whitening = whitening
-        self.scatter = scatter
-        self.multi_class = multi_class
-        self.eta = eta
-        self.combine = combine
-        self.band = band
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.criterion = criterion
-        self.cv = cv
-        self.n_repeats = n_repeats
-        self.race = race
-        self.scoring = scoring
-        self.one_standard_error = one_standard_error
-        self.refit = refit
-        self.probability = probability
-        self.n_jobs = n_jobs
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.cv_tol = cv_tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.cache_size = cache_size
-        self.subsample = subsample
+    Cs: int | Sequence[float] = 10
+    _: KW_ONLY
+    whitening: Grid = None
+    scatter: str | Sequence[str] = "total"
+    multi_class: str | None = None
+    eta: Grid = 0.0
+    combine: str = "average"
+    band: float = 1.5
+    kernel: KernelLike | Sequence[str] = "linear"
+    gamma: Gamma | Sequence[float] = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    n_components: Grid = None
+    criterion: str = "cv"
+    cv: Any = 5
+    n_repeats: int = 1
+    race: bool = True
+    scoring: str | Callable | None = None
+    one_standard_error: bool = False
+    refit: bool = True
+    probability: bool = False
+    n_jobs: int | None = None
+    fit_intercept: bool = True
+    class_weight: ClassWeight = None
+    tol: float = 1e-6
+    cv_tol: float | None = None
+    max_iter: int = 1000
+    random_state: RandomState = None
+    verbose: int = 0
+    subsample: int = 100_000
+    cache_size: float = 500.0
 
     # -- fitting ------------------------------------------------------------------------------------------------------
 
