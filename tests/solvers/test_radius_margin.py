@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from radiusmargin.geometry import geometric_mean
-from radiusmargin.problems import Options
+from radiusmargin.problems import Batch, Dense, Options
 from radiusmargin.solvers.metric.alternating import solve_alternating
 from radiusmargin.solvers.metric.exact import solve_exact
 from radiusmargin.solvers.metric.matrix_newton import NuclearEnvelope, solve_matrix_newton
@@ -26,7 +26,7 @@ def make_problem(K=1, n=60, d=4, C=1.0, eta=0.0, penalty=None, seed=0, **kwargs)
     centred = X - X.mean(axis=0)
     options = Options(**{name: kwargs.pop(name) for name in ("tol", "max_iter") if name in kwargs})
     norm, penalty = MetricNorm(centred.T @ centred, eta), penalty or Constrained(float(n))
-    return RadiusMarginProblem(X, Y, C, norm, penalty, np.ones(n), options=options, **kwargs)
+    return RadiusMarginProblem(Batch(Dense(X), Y, np.ones(n), np.array([C])), norm, penalty, options, **kwargs)
 
 
 def oracle(problem):
@@ -256,7 +256,8 @@ def test_nothing_is_learnt_where_nothing_can_be(solve):
     positive, negative = [0.4, -0.41, 0.28, 0.73, 1.79, -1.39, -0.4, 1.91], [-1.68, 0.99, 0.82, -0.41, -1.05, 0.38]
     X = np.array([*positive, *negative, 1.0])[:, None]
     Y = np.repeat([1.0, -1.0, 0.0], [8, 6, 1])[None]
-    problem = RadiusMarginProblem(X, Y, 1.0, MetricNorm(np.array([[18.0]]), 0.0), Penalised(1e-3), np.ones(15))
+    losses = Batch(Dense(X), Y, np.ones(15), np.ones(1))
+    problem = RadiusMarginProblem(losses, MetricNorm(np.array([[18.0]]), 0.0), Penalised(1e-3))
     result = solve(problem)
     assert result.gap <= 1e-6
     assert result.objective == pytest.approx(12.0, rel=1e-6)

@@ -22,6 +22,9 @@ __all__ = ["Cell", "data_fingerprint", "make_plan"]
 #: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
 HARNESS_VERSION = 4
 
+#: What a cell has from its experiment.
+SHARED = "protocol", "kernel", "splits", "folds", "inner_folds", "budget", "metric"
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -152,10 +155,6 @@ def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
         fixed = {**fixed, "pair_components": narrow}
     if spec.kernel == "rbf" and spec.max_components and is_conic(model) and "n_components" not in {**grid, **fixed}:
         fixed = {**fixed, "n_components": spec.max_components}
-    return Cell(
-        dataset=name, data=fingerprint, run=run, model=model, protocol=spec.protocol, kernel=spec.kernel,
-        splits=spec.splits, folds=spec.folds, inner_folds=spec.inner_folds, budget=spec.budget,
-        timing_rows=spec.timing_rows if spec.protocol == "timing" else 0, grid=grid,
-        fixed={**get_model(model).fixed, **fixed},
-        metric=spec.metric,
-    )  # fmt: skip
+    how = {name: getattr(spec, name) for name in SHARED} | {"grid": grid, "fixed": {**get_model(model).fixed, **fixed}}
+    timing_rows = spec.timing_rows if spec.protocol == "timing" else 0
+    return Cell(dataset=name, data=fingerprint, run=run, model=model, timing_rows=timing_rows, **how)

@@ -62,16 +62,14 @@ def _batched_search(cell, X, y, folds) -> Chosen:
     are training rows in any case.
     """
     model = make_estimator(cell)
-    axes = cell.grid
-    several = {name: axes.get(name, getattr(model, name)) for name in ("whitening", "eta", "gamma", "n_components")}
+    several = {
+        name: cell.grid.get(name, getattr(model, name)) for name in ("whitening", "eta", "gamma", "n_components")
+    }
     if cell.kernel == "linear":
         several |= {"gamma": "scale", "n_components": None}
-    search = FSVMCV(
-        Cs=axes.get("C", [model.C]), **several, scatter=model.scatter, multi_class=model.multi_class or "ovo",
-        fit_intercept=model.fit_intercept, class_weight=model.class_weight,
-        kernel=cell.kernel, combine="best", cv=folds, refit=False, n_jobs=1, random_state=cell.seed,
-        scoring=METRICS[cell.metric].scoring,
-    )  # fmt: skip
+    shared = {name: getattr(model, name) for name in ("scatter", "multi_class", "fit_intercept", "class_weight")}
+    how = {"cv": folds, "scoring": METRICS[cell.metric].scoring, "refit": False, "n_jobs": 1, "random_state": cell.seed}
+    search = FSVMCV(cell.grid.get("C", [model.C]), **several, **shared, kernel=cell.kernel, combine="best", **how)
     search.fit(X if is_scale_free(cell) else StandardScaler().fit_transform(X), y)
     best = {**search.best_params_, "kernel": cell.kernel}
     params = {name: best[name] for name in cell.grid if name in best}

@@ -18,7 +18,7 @@ from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice, Raw
 from ..geometry import minimum_enclosing_ball
 from ..geometry.tempered import NO_SPREAD, standardised_range
-from ..problems import Options
+from ..problems import Batch, Options, rows_of
 from ..solvers.metric.alternating import solve_alternating
 from ..solvers.metric.exact import solve_exact
 from ..solvers.metric.norm import Constrained, MetricNorm, Penalised
@@ -363,14 +363,13 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         if start is not None:
             start = (*scatter.lower(*start[:2], centred=centred), start[2])
         X = scatter.project(rows, centred=centred)
-        return [
-            RadiusMarginProblem(
-                sparse.csr_array(X) if sparse.issparse(X) else X, training.labels[group], float(self.C), norm, penalty,
-                training.costs, bool(self.fit_intercept), self._options,
-                None if start is None else tuple(part[group] for part in start),
-            )
-            for group in groups
-        ]  # fmt: skip
+        X, C = rows_of(sparse.csr_array(X) if sparse.issparse(X) else X), np.array([float(self.C)])
+        problems = []
+        for group in groups:
+            losses = Batch(X, training.labels[group], training.costs, C, intercept=training.intercept)
+            own = None if start is None else tuple(part[group] for part in start)
+            problems.append(RadiusMarginProblem(losses, norm, penalty, self._options, own))
+        return problems
 
     def _describe(self, results, listeners):
         for k, result in enumerate(results):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -44,11 +44,9 @@ class Recipe:
             n_components=tuple(k for _, _, k in self.parts),
             blocks=tuple(block.shape[2] for block in rows),
         )
-        told = tuple(lfw.messages[table] for table in ("pairs", *self.tables))
-        pairs = lfw.pairs
-        return PairTask(
-            name, np.concatenate(rows, axis=2), pairs.pairs, pairs.y, pairs.folds, features, tested, told, lfw.files
-        )  # fmt: skip
+        told, pairs = tuple(lfw.messages[table] for table in ("pairs", *self.tables)), lfw.pairs
+        task = PairTask(name, np.concatenate(rows, axis=2), pairs.pairs, pairs.y, pairs.folds, features)
+        return replace(task, tested=tested, messages=told, files=lfw.files)
 
 
 ATTRIBUTES = ("attribute", "both", None)

@@ -26,6 +26,7 @@ INK, MUTED, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 #: Wong's palette, which readers with colour-blindness can tell apart, and greys beyond it.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9467bd", "#66a61e", "#8c8c8c")
 MARKERS = "osD^vP*X<>hp"
+POINTS = {"ms": 5, "lw": 1.4}  # of error bars
 
 
 def short_name(dataset: str) -> str:
@@ -108,8 +109,7 @@ def _accuracy_panel(ax, summary, dataset, places, look):
             xerr=[[min(error, mean)], [min(error, 100 - mean) if scale == 100 else error]],
             fmt=look[key]["marker"],
             color=look[key]["color"],
-            ms=5,
-            lw=1.4,
+            **POINTS,
             mec="white",
             mew=0.4,
         )
@@ -380,8 +380,7 @@ def plot_dimensions(records, names, *, label="kernel components") -> Figure:
             yerr=error,
             color=COLOURS[number],
             marker=MARKERS[number],
-            ms=5,
-            lw=1.4,
+            **POINTS,
             capsize=2,
             label=names[key],
         )

@@ -6,7 +6,7 @@ from .chunked import ChunkedProblem, Coordinates, Source, Summary
 from .kernel import Kernel
 from .labels import REST, ClassLabels
 from .multipliers import balanced
-from .result import HingeResult, Result, Results, relative_gap
+from .result import HingeResult, Result, Results, certificate, relative_gap
 from .rows import Dense, Rows, Sparse, rows_of
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Start",
     "Summary",
     "balanced",
+    "certificate",
     "relative_gap",
     "rows_of",
 ]

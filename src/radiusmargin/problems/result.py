@@ -114,6 +114,22 @@ class Results:
         return Results(Cs, self.coef[index], *(value[index] for value in values), alpha)
 
 
+def certificate(objective: float | np.ndarray, dual_objective: float | np.ndarray, n_iter: int, tol: float) -> dict:
+    """The fields of a `Result` that say how good it is: a bound beyond the objective is its rounding.
+
+    Parameters
+    ----------
+    objective, dual_objective : float or ndarray
+    n_iter : int
+        Iterations spent.
+    tol : float
+        The relative gap that was asked for.
+    """
+    gap = relative_gap(objective, dual_objective)
+    bound = min(dual_objective, objective) if np.ndim(gap) == 0 else np.minimum(dual_objective, objective)
+    return {"objective": objective, "dual_objective": bound, "n_iter": n_iter, "converged": gap <= tol}
+
+
 def relative_gap(objective: float | np.ndarray, dual_objective: float | np.ndarray) -> float | np.ndarray:
     """``(P - D) / |P|`` of numbers or arrays, zero where ``P <= D``; NaN stays NaN, since it is no certificate.
 

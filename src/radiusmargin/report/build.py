@@ -106,7 +106,7 @@ def render_report(
     template = folder.joinpath("page.html.j2").read_text(encoding="utf-8")
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals["style"] = Markup(style)
     return environment.from_string(template).render(
         title=title, subtitle=subtitle, facts=facts, advice=advice, findings=findings, picture=picture, sections=sections, footer=footer,
-        style=Markup(style),
     )  # fmt: skip

@@ -36,6 +36,11 @@ from .progress import Progress
 from .race import Race
 from .scores import Scores
 
+# Parameters that what was chosen has from the search.
+SHARED = (
+    "multi_class", "degree", "coef0", "fit_intercept", "class_weight", "tol", "max_iter", "cache_size", "n_jobs",
+    "random_state",
+)  # fmt: skip
 Grid = float | Sequence[float] | None  # one value or several
 
 
@@ -330,12 +335,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     def _refit_best(self, rows, member):
         """The chosen member as an estimator of its own, whose fitted attributes this one shows."""
         of_kernel = {} if member.gamma is None else {"gamma": member.gamma, "n_components": member.n_components}
-        model = FSVM(
-            member.C, eta=member.eta, whitening=member.whitening, scatter=member.scatter, multi_class=self.multi_class,
-            kernel=member.kernel, **of_kernel, degree=self.degree, coef0=self.coef0, fit_intercept=self.fit_intercept,
-            class_weight=self.class_weight, tol=self.tol, max_iter=int(self.max_iter), cache_size=self.cache_size,
-            n_jobs=self.n_jobs, random_state=self.random_state,
-        )  # fmt: skip
+        shared = {name: getattr(self, name) for name in SHARED}
+        model = FSVM(**member.form, kernel=member.kernel, **of_kernel, **shared)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # this estimator has one of its own
             model.fit(*rows)

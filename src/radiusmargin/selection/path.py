@@ -29,8 +29,8 @@ class FSVMPath:
         What each problem separates.
     coef : ndarray of shape (C, K, d)
     intercept : ndarray of shape (C, K)
-    objective, dual_objective, gap : ndarrays of shape (C, K)
-        The certificates, and their relative gaps.
+    objective, dual_objective : ndarrays of shape (C, K)
+        The certificates.
     n_support : ndarray of shape (C, K)
         Rows with a positive multiplier.
     """
@@ -42,8 +42,12 @@ class FSVMPath:
     intercept: np.ndarray = field(repr=False)
     objective: np.ndarray = field(repr=False)
     dual_objective: np.ndarray = field(repr=False)
-    gap: np.ndarray = field(repr=False)
     n_support: np.ndarray = field(repr=False)
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Relative duality gaps, of shape (C, K)."""
+        return relative_gap(self.objective, self.dual_objective)
 
 
 def fsvm_path(
@@ -110,6 +114,5 @@ def fsvm_path(
         intercept=fit.intercept[0],
         objective=fit.objective[0],
         dual_objective=fit.dual_objective[0],
-        gap=relative_gap(fit.objective[0], fit.dual_objective[0]),
         n_support=(fit.results.alpha > 1e-8 * Cs[None, :, None] * weights).sum(axis=2).T,
     )

@@ -25,6 +25,11 @@ class Member:
     gamma: float | str | None = None
     kernel: Any = "linear"
 
+    @property
+    def form(self) -> dict[str, Any]:
+        """The parameters of `FSVM` that are not of its features."""
+        return self.params(("C", "eta", "whitening", "scatter"))
+
     def params(self, searched):
         return {name: getattr(self, name) for name in searched}
 

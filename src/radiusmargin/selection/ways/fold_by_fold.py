@@ -92,8 +92,8 @@ class FoldByFold:
 def fit_smoothed(member, space, rows, training, options) -> FSVM:
     """The estimator of a member with eta > 0, on rows in a space that was fitted; those of a map keep their units."""
     model = FSVM(
-        member.C, eta=member.eta, whitening=member.whitening, scatter=member.scatter, tol=options.tol,
-        multi_class="ovo" if training.reduction.pairs else "ovr", max_iter=options.max_iter,
+        **member.form, tol=options.tol, max_iter=options.max_iter,
+        multi_class="ovo" if training.reduction.pairs else "ovr",
         fit_intercept=training.intercept, kernel="linear" if isinstance(space, Raw) else LeadingFeatures(),
     )  # fmt: skip
     return model.fit(rows, training.codes, sample_weight=training.costs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -33,6 +34,31 @@ class MarginResult(Result):
 
 
 @dataclass(frozen=True, eq=False)
+class Copies:
+    """Which of the user's n rows are copies of one of m distinct ones.
+
+    Attributes
+    ----------
+    first : ndarray of shape (m,)
+        The first of the copies.
+    group, share : ndarrays of shape (n,)
+        For each row of the user: which of the m rows it is a copy of, and its part of their cost.
+    """
+
+    first: np.ndarray
+    group: np.ndarray
+    share: np.ndarray
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Multipliers of the user's rows: those of a distinct row shared among its copies, else zero."""
+        return values[self.group] * self.share
+
+    def where(self, chosen: np.ndarray) -> np.ndarray:
+        """The user's rows, copies too, for a mask of the distinct ones."""
+        return np.flatnonzero(chosen[self.group] & (self.share > 0.0))
+
+
+@dataclass(frozen=True, eq=False)
 class MarginData:
     """The distinct rows that count, each feature mapped to [-1, 1]: ``X = (Z + offset) * scale + centre``.
 
@@ -48,12 +74,10 @@ class MarginData:
         Their costs ``C * sample_weight``, summed over the copies of a row.
     scale : ndarray of shape (d,)
         Half range of each feature, or its modulus where it is constant.
-    centre, offset : ndarray of shape (d,)
+    middle : ndarray of shape (d,)
         The midrange: of no account where there is an intercept (`centre`), else part of the rows (`offset`).
-    rows : ndarray of shape (m,)
-        Where the rows stand among the user's: the first of the copies.
-    group, share : ndarrays of shape (n,)
-        For each row of the user: which of the m rows it is a copy of, and its part of their cost.
+    copies : Copies
+        Where the rows stand among the user's.
     fit_intercept : bool
         Whether ``b`` is free, hence whether the dual is balanced (``y @ alpha == 0``).
     """
@@ -63,12 +87,17 @@ class MarginData:
     y: np.ndarray
     c: np.ndarray
     scale: np.ndarray
-    centre: np.ndarray
-    offset: np.ndarray
-    rows: np.ndarray
-    group: np.ndarray
-    share: np.ndarray
+    middle: np.ndarray
+    copies: Copies
     fit_intercept: bool
+
+    @cached_property
+    def centre(self) -> np.ndarray:
+        return self.middle if self.fit_intercept else np.zeros_like(self.middle)
+
+    @cached_property
+    def offset(self) -> np.ndarray:
+        return np.zeros_like(self.middle) if self.fit_intercept else self.middle / self.scale
 
     def outputs(self, w: np.ndarray) -> np.ndarray:
         """``(Z + offset) w``, the outputs but for b."""
@@ -77,14 +106,6 @@ class MarginData:
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """``(Z + offset)' theta``."""
         return self.Z.T @ theta + self.offset * theta.sum()
-
-    def spread(self, values: np.ndarray) -> np.ndarray:
-        """Multipliers of the user's rows: those of a distinct row shared among its copies, else zero."""
-        return values[self.group] * self.share
-
-    def where(self, chosen: np.ndarray) -> np.ndarray:
-        """The user's rows, copies too, for a mask of the distinct ones."""
-        return np.flatnonzero(chosen[self.group] & (self.share > 0.0))
 
     def user_units(self, w: np.ndarray, b: float) -> Separator:
         """The separator of the user's X, from that of ``Z + offset``."""
@@ -117,7 +138,7 @@ def prepare(
     >>> data = prepare([[0.0], [9.0], [4.0], [0.0]], [-1, 1, 1, -1], 2.0, [1.0, 0.0, 3.0, 4.0], True)
     >>> data.Z.ravel(), data.c, data.scale, data.centre
     (array([ 1., -1.]), array([ 6., 10.]), array([2.]), array([2.]))
-    >>> data.spread(np.array([1.0, 5.0]))
+    >>> data.copies.spread(np.array([1.0, 5.0]))
     array([1., 0., 1., 4.])
     """
     X, y = np.asarray(X, float), np.asarray(y, float)
@@ -136,9 +157,7 @@ def prepare(
             f"X must have features between {SMALLEST:g} and {1 / SMALLEST:g} in size, got {scale.min():g} to "
             f"{scale.max():g}; rescale its columns"
         )
-    Z, nothing = (X - middle) / scale, np.zeros(X.shape[1])
-    centre, offset = (middle, nothing) if fit_intercept else (nothing, middle / scale)
-    return MarginData(X, Z, y, c, scale, centre, offset, rows, group, share, fit_intercept)
+    return MarginData(X, (X - middle) / scale, y, c, scale, middle, Copies(rows, group, share), fit_intercept)
 
 
 def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ...problems import balanced, relative_gap
+from ...problems import balanced, certificate
 from .margin import MarginData, MarginResult, Separator, gradient_program, prepare, weighted_norm
 from .program import best_of
 
@@ -96,11 +96,8 @@ def _attempt(data: MarginData, R: np.ndarray, sigma: float, tol: float, max_iter
     objective, separator = min(points, key=lambda point: point[0])
     return MRSVMResult(
         **vars(separator),
-        objective=float(objective / sigma**2),
-        dual_objective=float(min(dual, objective) / sigma**2),
-        n_iter=n_iter,
-        converged=relative_gap(objective, dual) <= tol,
-        alpha=data.spread(alpha * top / sigma**2),
+        **certificate(float(objective / sigma**2), float(dual / sigma**2), n_iter, tol),
+        alpha=data.copies.spread(alpha * top / sigma**2),
         mu=mu,
         radius_bound=float(mu @ R**2) * sigma**2,
     )

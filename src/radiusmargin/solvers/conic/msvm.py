@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ...problems import balanced, relative_gap
+from ...problems import balanced, certificate
 from .margin import MarginData, MarginResult, Separator, best_intercept, prepare, scalings
 from .program import ConicProgram, best_of
 
@@ -136,15 +136,12 @@ def _attempt(
     objective, bound, separator = min(points, key=lambda point: point[0])
     return MSVMResult(
         **vars(separator),
-        objective=objective,
-        dual_objective=min(float(dual), objective),
-        n_iter=n_iter,
-        converged=relative_gap(objective, dual) <= tol,
-        alpha=data.spread(alpha * unit),
+        **certificate(objective, float(dual), n_iter, tol),
+        alpha=data.copies.spread(alpha * unit),
         bound=bound,
         mean=data.centre + data.scale * (data.offset + data.c @ data.Z / data.c.sum()),
-        bound_multipliers=data.spread(delta * unit),
-        bound_active=data.where(np.abs(delta) > 1e-6 * np.abs(delta).max()),
+        bound_multipliers=data.copies.spread(delta * unit),
+        bound_active=data.copies.where(np.abs(delta) > 1e-6 * np.abs(delta).max()),
     )
 
 

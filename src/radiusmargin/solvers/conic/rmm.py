@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from ..._checks import check_number
-from ...problems import Batch, Dense, HingeResult, Options, Quadratics, balanced, relative_gap
+from ...problems import Batch, Dense, HingeResult, Options, Quadratics, balanced, certificate
 from ..hinge import solve
 from .margin import MarginData, MarginResult, Separator, best_intercept, prepare, scalings
 from .program import ConicProgram, best_of
@@ -85,7 +85,7 @@ def rmm(
     data = prepare(X, y, C, sample_weight, fit_intercept)
     svm = _svm(data, tol, max_iter)
     if svm is not None and np.abs(data.X @ svm.coef + svm.intercept).max() <= B:
-        return _without_bounds(data, svm)
+        return _without_bounds(data, svm, tol)
     rows = _Rows.of(data)
     ways, everything = scalings(data.c, rows.size**-2), Sifting.none(len(data.y))
     attempt = partial(_attempt, data, rows, B, tol, max_iter)
@@ -107,17 +107,14 @@ def _svm(data: MarginData, tol: float, max_iter: int) -> HingeResult | None:
     return svm if svm.gap <= tol else None
 
 
-def _without_bounds(data: MarginData, svm: HingeResult) -> RMMResult:
+def _without_bounds(data: MarginData, svm: HingeResult, tol: float) -> RMMResult:
     """The solution where no bound binds: no bound has a multiplier, and the certificate is the SVM's."""
     return RMMResult(
         coef=svm.coef,
         intercept=svm.intercept,
-        objective=svm.objective,
-        dual_objective=svm.dual_objective,
-        n_iter=svm.n_iter,
-        converged=True,
-        alpha=data.spread(svm.alpha),
-        bound_multipliers=np.zeros((2, len(data.group))),
+        **certificate(svm.objective, svm.dual_objective, svm.n_iter, tol),
+        alpha=data.copies.spread(svm.alpha),
+        bound_multipliers=np.zeros((2, len(data.copies.group))),
         bound_active=np.zeros(0, dtype=int),
     )
 
@@ -205,13 +202,10 @@ def _attempt(
     lam = unit * np.where(y > 0, [over, under], [under, over])
     result = RMMResult(
         **vars(separator),
-        objective=objective,
-        dual_objective=min(float(dual), objective),
-        n_iter=solution.n_iter,
-        converged=relative_gap(objective, dual) <= tol,
-        alpha=data.spread(alpha * unit),
-        bound_multipliers=np.array([data.spread(multipliers) for multipliers in lam]),
-        bound_active=data.where(lam.max(axis=0) > 1e-6 * unit * np.abs(theta).max()),
+        **certificate(objective, float(dual), solution.n_iter, tol),
+        alpha=data.copies.spread(alpha * unit),
+        bound_multipliers=np.array([data.copies.spread(multipliers) for multipliers in lam]),
+        bound_active=data.copies.where(lam.max(axis=0) > 1e-6 * unit * np.abs(theta).max()),
     )
     return result, rows.G @ w + b
 

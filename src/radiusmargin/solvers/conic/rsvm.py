@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..._checks import check_number
-from ...problems import relative_gap
+from ...problems import certificate, relative_gap
 from .far_pairs import extreme_pairs, far_pairs, squared_differences
 from .margin import MarginResult, prepare
 from .program import ConicSolution, ConicSolverError
@@ -173,7 +173,7 @@ def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray
     while way is not None and n_rounds < MOST_ROUNDS:
         n_rounds += 1
         try:
-            solution, point, certificate = _round(model, pairs, sifting, way, tol, max_iter)
+            solution, point, bound = _round(model, pairs, sifting, way, tol, max_iter)
         except ConicSolverError as failure:
             failures.append(str(failure))
             way, sifting = _next(tries, sifting)
@@ -181,10 +181,10 @@ def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray
         n_iter += solution.n_iter
         point, violated = _complete(model, point)
         primal = point if primal is None or point.objective < primal.objective else primal
-        dual = certificate if dual is None or certificate.objective > dual.objective else dual
+        dual = bound if dual is None or bound.objective > dual.objective else dual
         if relative_gap(primal.objective, dual.objective) <= tol:
             break
-        if relative_gap(point.lower, certificate.objective) > tol or not len(violated):
+        if relative_gap(point.lower, bound.objective) > tol or not len(violated):
             slack = model.slack(point)
             if sifting.is_wrong(slack):
                 sifting = sifting.widened(slack, model.Z.shape[1])
@@ -193,7 +193,8 @@ def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray
         pairs = np.concatenate([pairs, violated])
     if primal is None:
         raise ConicSolverError(f"no scaling of the problem was solved: {'; '.join(failures)}")
-    return _report(model, primal, dual, pairs, tol) | {"n_iter": n_iter, "n_rounds": n_rounds}, primal.scaling
+    certified = certificate(float(primal.objective), float(dual.objective), n_iter, tol)
+    return _report(model, primal, dual, pairs) | certified | {"n_rounds": n_rounds}, primal.scaling
 
 
 def _next(tries: Iterator[tuple], sifting: Sifting) -> tuple[tuple[float, ...] | None, Sifting]:
@@ -231,16 +232,13 @@ def _complete(model: Model, point: Primal) -> tuple[Primal, np.ndarray]:
     return replace(point, objective=objective, radius=radius), violated
 
 
-def _report(model: Model, primal: Primal, dual: Dual, pairs: np.ndarray, tol: float) -> dict:
-    """The fields of a result, in the user's units."""
+def _report(model: Model, primal: Primal, dual: Dual, pairs: np.ndarray) -> dict:
+    """The fields of a result but for its certificate, in the user's units."""
     data = model.data
     return dict(
         **vars(primal.separator),
-        objective=float(primal.objective),
-        dual_objective=float(min(primal.objective, dual.objective)),
-        converged=relative_gap(primal.objective, dual.objective) <= tol,
-        alpha=data.spread(dual.alpha),
+        alpha=data.copies.spread(dual.alpha),
         radius=float(primal.radius),
-        pairs=np.sort(data.rows[pairs], axis=1),
+        pairs=np.sort(data.copies.first[pairs], axis=1),
         eta=np.pad(dual.eta, (0, len(pairs) - len(dual.eta))),
     )

@@ -15,7 +15,7 @@ from threading import Event
 import numpy as np
 from scipy import sparse
 
-from ...problems import Batch, Options, Start, balanced, relative_gap
+from ...problems import Batch, Options, Start, balanced, certificate
 from ..hinge.backend import one_blas_thread
 from .backend import make_rows
 from .result import Expansions, KernelResults
@@ -187,13 +187,10 @@ def _joined(batch, options, parts):
         batch.Cs,
         coef,
         intercept,
-        objective,
-        dual,
-        n_iter.astype(np.int64),
-        relative_gap(objective, dual) <= options.tol,
-        np.abs(np.asarray(coef)) if options.keep_alpha else None,
-        np.repeat(known & ~np.array(negative)[:, None], len(batch.Cs), axis=1),
-        None if scores[0] is None else np.stack(scores),
+        **certificate(objective, dual, n_iter.astype(np.int64), options.tol),
+        alpha=np.abs(np.asarray(coef)) if options.keep_alpha else None,
+        definite=np.repeat(known & ~np.array(negative)[:, None], len(batch.Cs), axis=1),
+        scores=None if scores[0] is None else np.stack(scores),
     )
 
 

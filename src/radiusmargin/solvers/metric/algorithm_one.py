@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...problems import HingeResult, relative_gap
+from ...problems import HingeResult, certificate, relative_gap
 from ..hinge import hinge_svm
 
 SETTLED = 1e-6  # relative change of M that ends a descent
@@ -160,8 +160,7 @@ class _Run:
         loss = self.weight @ np.maximum(0.0, 1.0 - self.y * (self.X @ w + b))
         objective = v @ v / 2 + self.C * loss + self.rho * np.trace(M * self.S)
         return AlgorithmOneResult(
-            coef=w, intercept=b, alpha=separator.alpha, objective=objective, dual_objective=self.best_bound,
-            n_iter=n_steps, converged=relative_gap(objective, self.best_bound) <= self.tol,
+            coef=w, intercept=b, alpha=separator.alpha, **certificate(objective, self.best_bound, n_steps, self.tol),
             history=tuple(self.history), root=_signed(root @ self.axes.T), message=message,
         )  # fmt: skip
 

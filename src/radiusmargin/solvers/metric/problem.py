@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...problems import Batch, Options, Quadratics, Result, Start, balanced, relative_gap, rows_of
+from ...problems import Batch, Options, Quadratics, Result, Start, balanced, certificate, relative_gap
 from ..hinge import solve
 from .norm import Constrained, MetricNorm, Penalised
 
@@ -41,23 +41,38 @@ class RadiusMarginResult(Result):
 
 @dataclass(eq=False)
 class RadiusMarginProblem:
-    """The validated data of a problem: rows X, labels Y (K, n), loss weights, and what M is measured by.
+    """The hinge problems of K labellings for one C, and what M is measured by.
 
-    A row labelled 0 takes no part in that column.
-
-    `penalty` is the form (constrained or penalised), `norm` the function N. X may be sparse. `options` say how well to
-    solve, `start` is a solution to begin from, as (coef, intercept, alpha).
+    `problems` has the rows X, the labels Y (K, n), of which 0 takes no part, and the weights; its regularisers are not looked at.
+    `penalty` is the form (constrained or penalised), `norm` the function N. `options` say how well to solve, `start` is a
+    solution to begin from, as (coef, intercept, alpha).
     """
 
-    X: np.ndarray
-    Y: np.ndarray
-    C: float
+    problems: Batch
     norm: MetricNorm
     penalty: Constrained | Penalised
-    weights: np.ndarray
-    fit_intercept: bool = True
     options: Options = field(default_factory=Options)
     start: tuple | None = None
+
+    @property
+    def X(self):
+        return self.problems.rows.X
+
+    @property
+    def Y(self):
+        return self.problems.labels
+
+    @property
+    def C(self):
+        return float(self.problems.Cs[0])
+
+    @property
+    def weights(self):
+        return self.problems.weights
+
+    @property
+    def fit_intercept(self):
+        return self.problems.intercept
 
     @property
     def tol(self):
@@ -111,8 +126,8 @@ class RadiusMarginProblem:
 
     def hinge(self, columns, regularizer, tol, start=None, spent=0):
         """Solve the hinge problems of some columns for one quadratic regulariser, with the steps that are left."""
-        labels, intercept = np.ascontiguousarray(self.Y[columns]), bool(self.fit_intercept)
-        batch = Batch(rows_of(self.X), labels, self.weights, np.array([self.C]), regularizer, intercept=intercept)
+        labels = np.ascontiguousarray(self.Y[columns])
+        batch = replace(self.problems, labels=labels, regularizers=regularizer, cells=None)
         return solve(batch, Options(tol, int(self.max_iter) - spent, keep_alpha=True), start)
 
 
@@ -171,10 +186,7 @@ class State:
             alpha=self.best_alpha,
             root=problem.norm.at(W).root(problem.penalty) if root is None else root,
             excess=0.0 if root is None else objective - self.history[-1]["best_metric_objective"],
-            objective=objective,
-            dual_objective=self.best_dual,
-            n_iter=self.n_iter,
-            converged=relative_gap(objective, self.best_dual) <= problem.tol,
+            **certificate(objective, self.best_dual, self.n_iter, problem.tol),
             history=tuple(self.history),
         )
 

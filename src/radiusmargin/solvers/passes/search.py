@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...problems import Batch, ChunkedProblem, Dense, HingeResult, Options, Quadratics, Start, relative_gap
+from ...problems import Batch, ChunkedProblem, Dense, HingeResult, Options, Quadratics, Start, certificate, relative_gap
 from ..hinge import solve
 from . import strategy
 from .known import Known
@@ -182,9 +182,8 @@ class Search:
     def result(self) -> ChunkedResult:
         best = self.best
         return ChunkedResult(
-            coef=best.coef, intercept=best.intercept, alpha=None, objective=best.objective,
-            dual_objective=min(best.dual_objective, best.objective), n_iter=self.n_iter,
-            converged=bool(best.gap <= self.options.tol), history=tuple(self.history), low=best.low, high=best.high,
+            coef=best.coef, intercept=best.intercept, alpha=None, history=tuple(self.history), low=best.low, high=best.high,
+            **certificate(best.objective, best.dual_objective, self.n_iter, self.options.tol),
         )  # fmt: skip
 
 
