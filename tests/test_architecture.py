@@ -1,4 +1,4 @@
-"""The arrows between packages point one way."""
+"""The arrows between packages point one way, and what goes along them fits in a hand."""
 
 import ast
 import subprocess
@@ -113,6 +113,13 @@ def test_no_private_attribute_of_another_package_is_asked_for(package):
     own = {name for names, _ in files.values() for name in names} | OF_OTHERS
     for path, (_, asked) in files.items():
         assert {name for _, name in asked} <= own, f"{path.relative_to(ROOT)}: {asked}"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_call_passes_more_than_eight_arguments(path):
+    """More of them are a noun that is missing."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    assert not [f"line {call.lineno}" for call in calls if len(call.args) + len(call.keywords) > 8]
 
 
 def test_importing_the_package_stays_light():
