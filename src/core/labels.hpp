@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "regularizer.hpp"
+#include "strategy.hpp"
 
 namespace rm {
 
@@ -67,7 +68,7 @@ class Part {
         if (!labels_.rows) return labels_.sides[2 * k] == Labels::kRest || labels_.n_classes == 2;
         const double* labels = labels_.rows + k * labels_.n;
         const auto some = std::count_if(rows_.begin(), rows_.end(), [&](Index i) { return labels[i] != 0.0; });
-        return 2 * some >= static_cast<Index>(rows_.size());
+        return strategy::most_in_common(some, static_cast<Index>(rows_.size()));
     }
 
   private:
