@@ -221,40 +221,43 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self._forget()
         self._check_parameters()
         chunks = SearchInChunks.of(self, X, y, sample_weight) if self._reads_chunks(X) else None
-        if chunks and groups is not None:
-            raise ValueError(
-                "groups are for rows in memory: FSVMCV scores members on a random subsample of rows in chunks."
-            )
-        if chunks:
-            given, (X, y, sample_weight) = X, chunks.subsample(int(self.subsample))
-        training = self._check_training(X, y, sample_weight)
-        if chunks:  # the features of the data, not of the subsample, which has no names
-            keep_features(self, given, training.X.shape[1])
+        training = self._sampled(chunks, X, groups) if chunks else self._check_training(X, y, sample_weight)
         kinds = self._kinds(training, linear_alone=chunks is not None)
         data = self._search_data(training, kinds, sample_weight, groups)
         kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
         race = Race.of(data, self.band) if self.race else None
         scores = Scores(len(data.splits), Progress(self), [listener for listener in (kept, race) if listener])
         with scores.progress.whole():
-            try:
-                evaluate(kinds, Grids.of(self), data, scores, self._options, race)
-            except KeyboardInterrupt:
-                self._report_interrupted(scores, kinds)
-                raise
-            self._report(scores, kinds)
-            if self.refit:
-                start = time.perf_counter()
-                with scores.progress.task("refit"):
-                    if chunks:
-                        shares = self._refit_chunks(chunks, kinds, scores)
-                    else:
-                        shares = self._refit(training, kinds, scores)
-                    if self.probability:
-                        self._sigmoids = self._calibrated(data.training, kept, shares)
-                self.refit_time_ = time.perf_counter() - start
-        if self.refit:
-            self._warn_unless_converged()
+            self._evaluate(kinds, data, scores, race)
+            if not self.refit:
+                return self
+            start = time.perf_counter()
+            with scores.progress.task("refit"):
+                refit, rows = (self._refit_chunks, chunks) if chunks else (self._refit, training)
+                shares = refit(rows, kinds, scores)
+                if self.probability:
+                    self._sigmoids = self._calibrated(data.training, kept, shares)
+            self.refit_time_ = time.perf_counter() - start
+        self._warn_unless_converged()
         return self
+
+    def _sampled(self, chunks, X, groups):
+        """The rows that members of rows in chunks are scored on."""
+        if groups is not None:
+            raise ValueError(
+                "groups are for rows in memory: FSVMCV scores members on a random subsample of rows in chunks."
+            )
+        training = self._check_training(*chunks.subsample(int(self.subsample)))
+        keep_features(self, X, training.X.shape[1])  # those of the data, not of the subsample, which has no names
+        return training
+
+    def _evaluate(self, kinds, data, scores, race):
+        try:
+            evaluate(kinds, Grids.of(self), data, scores, self._options, race)
+        except KeyboardInterrupt:
+            self._report_interrupted(scores, kinds)
+            raise
+        self._report(scores, kinds)
 
     def _kinds(self, training, linear_alone):
         kinds = kinds_of(FeatureChoice.of(self), Grids.of(self), training, linear_alone=linear_alone)
@@ -280,7 +283,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             warnings.warn(
                 f"interrupted: cv_results_ holds {len(scores.table)} members on {int(scores.finished().sum())} of "
                 f"{scores.n_splits} splits",
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _report(self, scores, kinds):
