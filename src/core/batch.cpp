@@ -45,23 +45,27 @@ bool can_be_together(const Batch& batch, const Options& options, const Start& st
 }
 
 // Problems on a sparse matrix that have most of their rows in common are visited together: those with the same labels on several
-// training parts, or several labels of all rows, as one class against the rest has.
+// training parts, and all that have most of the rows, as one class against the rest has. Lanes with the same labels are neighbours.
 std::vector<Group> groups_of(const Batch& batch, const std::vector<Part>& parts, const Options& options, const Start& start) {
     std::vector<Group> groups;
-    std::map<std::int64_t, Group> together;
-    const bool possible = can_be_together(batch, options, start);
-    for (Index p = 0; p < batch.size; ++p) {
-        const std::int64_t *cell = batch.cells + 3 * p, label = cell[1];
-        if (!possible || (parts.size() == 1 && !parts[0].most_take_part(label)))
-            groups.push_back({p});
-        else
-            together[parts.size() > 1 ? label : 0].push_back(p);
-    }
-    for (const auto& [_, own] : together) {
+    std::map<std::int64_t, Group> by_label;
+    const auto cut = [&](const Group& own) {  // into groups of about equal size
         const Index size = static_cast<Index>(own.size()), count = (size + kLanes - 1) / kLanes;
-        for (Index g = 0; g < count; ++g)  // of about equal size
-            groups.emplace_back(own.begin() + g * size / count, own.begin() + (g + 1) * size / count);
-    }
+        for (Index g = 0; g < count; ++g) groups.emplace_back(own.begin() + g * size / count, own.begin() + (g + 1) * size / count);
+    };
+    const bool possible = can_be_together(batch, options, start);
+    for (Index p = 0; p < batch.size; ++p)
+        if (possible)
+            by_label[batch.cells[3 * p + 1]].push_back(p);
+        else
+            groups.push_back({p});
+    Group common;
+    for (const auto& [label, own] : by_label)
+        if (parts[batch.cells[3 * own[0]]].most_take_part(label))
+            common.insert(common.end(), own.begin(), own.end());
+        else
+            cut(own);
+    cut(common);
     return groups;
 }
 
