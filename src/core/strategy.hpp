@@ -77,6 +77,18 @@ inline bool mostly_zeros(double stored) { return stored <= kMostStored; }
 // Coefficients up to which Newton's matrix is formed where visits do not get there: it takes 512 MiB.
 constexpr Index kMostCoefficients = 8192;
 inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
+// Newton's systems of sparse rows are solved by products with what these store, where the factor of a matrix would take longer: a
+// number in a product takes about a hundred times as long as one in a factor, and there are some hundreds of products.
+constexpr double kFactorPerNumber = 72000;
+inline bool by_products(const Abilities& rows, Index n, Index D, double stored) {
+    if (only_visits(n, D)) return true;
+    return rows.sparse && n >= D && double(D) * double(D) * double(D) > kFactorPerNumber * stored;
+}
+// Multipliers far from their best that are followed closely take more steps than none; but of text, where nearly all rows support the
+// separator, fewer (20,000 x 75,813 and 100,000, C = 1 and 10).
+constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
+inline bool is_near(double gap) { return gap <= 2 * kNear; }
+inline bool start_closely(Index n, Index D, double gap) { return only_visits(n, D) || is_near(gap); }
 // Passes over the rows that are worth it, where another method can take over. A Newton step in dense rows is taken to cost d/50
 // passes, ten of them in sparse rows what their matrices and factors take: neither was tuned. Where only products with rows are
 // left, conjugate gradients take as long as 100 to 1,000 passes (text, C = 1 and 10, in the units of the data and scaled); they need
@@ -85,11 +97,13 @@ struct Patience {
     double most;       // passes
     double certain;    // passes after which an expectation of more than that is believed
 };
-inline Patience patience(const Abilities& rows, Index n, Index d, double stored) {
+inline Patience patience(const Abilities& rows, Index n, Index d, double stored, int max_iter) {
     if (only_visits(n, d)) return {800, 100};
-    if (!rows.sparse) return {std::max(8.0, double(d) / 25), 0};
+    const double most = 0.5 * max_iter;  // what takes over needs some of the iterations too
+    if (by_products(rows, n, d, stored)) return {std::min(800.0, most), 100};
+    if (!rows.sparse) return {std::min(std::max(8.0, double(d) / 25), most), 0};
     const double side = double(std::min(n, d)), per_row = stored / double(n);
-    return {std::max(50.0, 0.75 * per_row + 0.25 * side * side * side / stored), 0};
+    return {std::min(std::max(50.0, 0.75 * per_row + 0.25 * side * side * side / stored), most), 0};
 }
 // Penalty of the intercept's moves, against the mean square of a row and the square of the mean row, by which all rows are bound
 // together already. More binds them more (twice the work at 1, ten times at 10 of the mean square); less lets the intercept swing, or
@@ -119,7 +133,7 @@ inline bool go_on_together(Index live, Index lanes) { return 3 * live > lanes; }
 // Conjugate gradients: the residual against that of zero (looser ones cost more in Newton's steps than they spare), and the most
 // iterations.
 constexpr double kReduction = 1e-2;
-constexpr int kConjugateSteps = 300;
+constexpr int kConjugateSteps = 300, kMoreConjugateSteps = 3000;  // the latter where Newton's steps stall otherwise
 
 // -- Few rows: their inner products -------------------------------------------------------------------------------------
 
@@ -127,7 +141,6 @@ constexpr int kConjugateSteps = 300;
 // every respect. Of the time in features a path takes 0.85 at as many rows (600 x 300 0.8), as much at twice as many and 1.2 to 1.5
 // times as much at three times (pixels, 1e-3 to 1e-7). A dense regulariser makes inner products dear, and sparse rows Newton's
 // matrix cheap. At kRowSpaceRows the cube of the band is too much.
-constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
 constexpr int kSweeps = 10;     // over pairs: a problem that takes more (a large C) may take hundreds
 inline Index pairs_between_looks(Index n) { return std::max<Index>(16, n / 8); }  // at the gap: a look costs about a pair
 inline bool in_row_space(const Abilities& rows, Index n, Index d, bool dense_regularizer) {

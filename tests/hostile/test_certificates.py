@@ -222,3 +222,16 @@ def test_layouts(layout):
 def _pointers():
     """Row pointers with one duplicate, an explicit zero, at the end of the last row."""
     return np.r_[np.arange(0, 3 * N, 3), 3 * N + 1]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+@pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e19, 2e19, 1e150])
+def test_kernels_in_units_beyond_single_precision(kernel, unit):
+    """With ``gamma="scale"`` the model does not depend on the unit, and neither do what is certified and what is predicted."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=80) > 0).astype(int)
+    model, there = (SVM(C=2.0, kernel=kernel, coef0=1.0).fit(data, y) for data in (X, X * unit))
+    assert there.objective_ == pytest.approx(model.objective_, rel=2e-6)
+    assert there.dual_objective_ == pytest.approx(model.dual_objective_, rel=2e-6)
+    np.testing.assert_allclose(there.decision_function(X * unit), model.decision_function(X), atol=1e-3)

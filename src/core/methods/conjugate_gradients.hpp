@@ -6,7 +6,8 @@
 
 namespace rm {
 
-template <class Rows>
+// At most so many iterations a system.
+template <class Rows, int kSteps>
 class IteratedSystem {
     static_assert(CanVisit<Rows>);
 
@@ -23,7 +24,7 @@ class IteratedSystem {
         double size = scale_residual();
         const double enough = strategy::kReduction * strategy::kReduction * size;
         direction_ = scaled_;
-        for (int iteration = 0; iteration < strategy::kConjugateSteps && size > enough; ++iteration) {
+        for (int iteration = 0; iteration < kSteps && size > enough; ++iteration) {
             if (options_.poll) options_.poll();
             multiply(band, direction_, product_);
             const double t = size / dot(D_, direction_.data(), product_.data());

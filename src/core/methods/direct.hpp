@@ -8,6 +8,13 @@
 
 namespace rm {
 
+template <class Rows>
+double stored_numbers(const Rows& rows) {
+    double stored = 0;
+    for (Index i = 0; i < rows.n(); ++i) stored += double(rows.stored(i));
+    return std::max(stored, 1.0);
+}
+
 // Moves one multiplier after the other, where that pays, and leaves what it found in `best`. Returns whether it did.
 template <class Rows>
 bool visit_rows(const Problem<Rows>& problem, const Options& options, const Solution& start, Solution& best) {
@@ -16,9 +23,7 @@ bool visit_rows(const Problem<Rows>& problem, const Options& options, const Solu
         if (options.method == Method::interior_point || problem.q || problem.B.dense()) return false;
         if (!strategy::visit(d) || !problem.A.contiguous()) return false;
         if (!strategy::visit_from(abilities<Rows>, !start.alpha.empty())) return false;
-        double stored = 0;
-        for (Index i = 0; i < n; ++i) stored += double(problem.A.stored(i));
-        const strategy::Patience patience = strategy::patience(abilities<Rows>, n, d, std::max(stored, 1.0));
+        const strategy::Patience patience = strategy::patience(abilities<Rows>, n, d, stored_numbers(problem.A), options.max_iter);
         CoordinateDescent<Rows>(problem, options).run(start, patience, best);
         return true;
     }
@@ -52,22 +57,36 @@ void solve_by_newton(const Problem<Rows>& problem, const Options& options, const
         PrincipalAxes<Rows>(problem, options).run(left(), best);
 }
 
-// Newton's method without matrices from what visits have found, and visits again should it stall.
+// Newton's method without matrices from what `best` holds: closely, or from nothing.
+template <int kSteps, class Rows>
+void iterate_newton(const Problem<Rows>& problem, const Options& options, bool closely, Solution& best) {
+    const Solution start = best;
+    Vector reference(problem.n(), 0.5);
+    for (Index i = 0; closely && i < problem.n(); ++i) reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
+    Newton<Rows, IteratedSystem<Rows, kSteps>>(problem, options)
+        .run(closely ? start.theta : Vector{}, std::move(reference), closely ? strategy::kWarmPenalty : strategy::kColdPenalty,
+             std::min(options.max_iter - best.n_iter, strategy::kNewtonSteps), best);
+}
+
+// Goes on from what visits have found by products with the rows, where that is quicker than a factor; and by visits again should
+// these stall where there is nothing else. Returns whether all is done.
 template <class Rows>
-void iterate_newton(const Problem<Rows>& problem, const Options& options, Solution& best) {
+bool finish_by_products(const Problem<Rows>& problem, const Options& options, Solution& best) {
     if constexpr (CanVisit<Rows>) {
-        const Solution start = best;
-        Vector reference(problem.n());
-        for (Index i = 0; i < problem.n(); ++i) reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
-        const auto left = [&] { return options.max_iter - best.n_iter; };
-        Newton<Rows, IteratedSystem<Rows>>(problem, options)
-            .run(start.theta, std::move(reference), strategy::kWarmPenalty, std::min(left(), strategy::kNewtonSteps), best);
-        if (best.gap() <= options.tol || left() <= 0) return;
+        const Index n = problem.n(), D = problem.D();
+        if (!strategy::by_products(abilities<Rows>, n, D, stored_numbers(problem.A))) return false;
+        const auto done = [&] { return best.gap() <= options.tol || best.n_iter >= options.max_iter; };
+        iterate_newton<strategy::kConjugateSteps>(problem, options, strategy::start_closely(n, D, best.gap()), best);
+        if (!done() && !strategy::only_visits(n, D))
+            iterate_newton<strategy::kMoreConjugateSteps>(problem, options, true, best);
+        if (done() || !strategy::only_visits(n, D)) return done();
         Options rest = options;
-        rest.max_iter = left();
+        rest.max_iter = options.max_iter - best.n_iter;
         const Solution from = best;
         CoordinateDescent<Rows>(problem, rest).run(from, {HUGE_VAL, 0}, best);
+        return true;
     }
+    return false;
 }
 
 // Solves from the start that `start` carries (empty: cold).
@@ -78,9 +97,9 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     certify_zero(problem, best);
     const bool visited = visit_rows(problem, options, start, best);
     if (visited && (best.gap() <= options.tol || best.n_iter >= options.max_iter)) return best;
-    if (visited && strategy::only_visits(problem.n(), problem.D())) return iterate_newton(problem, options, best), best;
+    if (visited && finish_by_products(problem, options, best)) return best;
     Solution from = visited ? best : start;
-    if (visited && best.gap() > 2 * strategy::kNear) from.alpha.clear();  // followed closely they take more steps than none
+    if (visited && !strategy::is_near(best.gap())) from.alpha.clear();
     solve_by_newton(problem, options, from, visited ? 0.0 : penalty, best);
     return best;
 }

@@ -54,7 +54,7 @@ class RowNewton {
         for (Index i = 0; i < n_; ++i) reference_[i] = v_[i] / problem_.c[i];
         offer(best);
         // Far from the solution, where C is large, multipliers that follow the margins closely take many more steps.
-        s_ = best.gap() <= 2 * strategy::kNear ? strategy::kWarmPenalty : strategy::kColdPenalty;
+        s_ = strategy::is_near(best.gap()) ? strategy::kWarmPenalty : strategy::kColdPenalty;
     }
     // The best multiple of multipliers that were scaled from those of another C.
     void begin_at(const Vector& alpha) {

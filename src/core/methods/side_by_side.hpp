@@ -33,7 +33,7 @@ class SideBySide {
         gather_factors();
         for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
         if (intercept_) square_of_mean_ = square_of_mean();
-        patience_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(work_.pass - double(n_), 1.0));
+        patience_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(work_.pass - double(n_), 1.0), options.max_iter);
     }
 
     // The problems at C, each solved or as far as it got; from the solution at the C before.

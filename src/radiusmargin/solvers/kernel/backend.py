@@ -17,6 +17,7 @@ try:
 except ImportError:  # installed with RADIUSMARGIN_PURE_PYTHON=1
     COMPILED = False
 
+FAR = 2.0**40  # from one, of a gamma
 _NAMES = ("rbf", "laplacian", "linear", "poly", "sigmoid", "cosine")  # that compiled code knows
 
 
@@ -31,7 +32,8 @@ def make_rows(rows: Kernel, cache_size: float):
     if parameters is None:
         everything = np.arange(rows.shape[0])
         return _core.called_kernel_rows(lambda some: rows.block(some, everything), rows.block, rows.diagonal(), cache)
-    X = _form(rows.function, rows.X)
+    parameters, X = _in_reach(parameters, rows.X)
+    X = _form(rows.function, X)
     return (_core.sparse_kernel_rows if sparse.issparse(rows.X) else _core.dense_kernel_rows)(parameters, X, cache)
 
 
@@ -55,6 +57,16 @@ def _parameters(function):
         return None
     degree = int(function.degree) if name == "poly" else 0
     return "linear" if name == "cosine" else name, float(function.gamma), degree, float(function.coef0)
+
+
+def _in_reach(parameters, X):
+    """Both in units in which squares of single precision neither overflow nor vanish: gamma times a product of two is the same."""
+    name, gamma, *rest = parameters
+    if name == "linear" or 1 / FAR <= gamma <= FAR:
+        return parameters, X
+    share = 1.0 if name == "laplacian" else 0.5  # of gamma's exponent that each number of X gets
+    unit = 2.0 ** round(share * np.log2(gamma))  # which rounds nothing
+    return (name, gamma / unit / (1.0 if name == "laplacian" else unit), *rest), X * unit
 
 
 def _form(function, X):
