@@ -38,14 +38,17 @@ class Path {
     }
 
     void run(Solution start, const Sink& sink) {
-        for (Index k = 0; k < given_.n_Cs; ++k) {
-            Solution best = step(k, start, sink);
-            start = Solution{};
-            start.theta = std::move(best.theta), start.alpha = std::move(best.alpha);
-            stays_ = all_below_bound(start.alpha);
-            if (!stays_ && k + 1 < given_.n_Cs)  // the multipliers at their bound stay there when C grows
-                for (auto& a : start.alpha) a *= given_.Cs[k + 1] / given_.Cs[k];
-        }
+        for (Index k = 0; k < given_.n_Cs; ++k) start = next(step(k, start, sink), k);
+    }
+
+    // Where to start C number k + 1, from the solution of C number k.
+    Solution next(Solution best, Index k) {
+        Solution start;
+        start.theta = std::move(best.theta), start.alpha = std::move(best.alpha), start.slow = best.slow;
+        stays_ = all_below_bound(start.alpha);
+        if (!stays_ && k + 1 < given_.n_Cs)  // the multipliers at their bound stay there when C grows
+            for (auto& a : start.alpha) a *= given_.Cs[k + 1] / given_.Cs[k];
+        return start;
     }
 
     // C number k, from a start that may be a solution already, by its bounds.
@@ -162,9 +165,13 @@ inline void run_side_by_side(const std::vector<PathProblem<SparseArray>>& given,
     SideBySide descent(given[0].source, lanes, options);
     std::vector<Path<SparseArray, SparseRows>> paths;
     for (std::size_t l = 0; l < given.size(); ++l) paths.emplace_back(given[l], rows[l], options);
+    std::vector<Solution> alone(given.size());  // starts of those that go on alone
     for (Index k = 0; k < given[0].n_Cs; ++k) {
         const std::vector<Solution> found = descent.solve(given[0].Cs[k]);
-        for (std::size_t l = 0; l < given.size(); ++l) paths[l].step(k, found[l], sinks[l]);
+        for (std::size_t l = 0; l < given.size(); ++l) {
+            Solution best = paths[l].step(k, alone[l].slow ? alone[l] : found[l], sinks[l]);
+            if (best.slow) descent.leave(Index(l)), alone[l] = paths[l].next(std::move(best), k);
+        }
     }
 }
 

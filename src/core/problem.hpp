@@ -45,6 +45,7 @@ struct Solution {
     Vector theta, alpha;
     double objective = HUGE_VAL, dual_objective = -HUGE_VAL;
     int n_iter = 0;
+    bool slow = false;  // whether visits to the rows took too long: with a larger C they do too
     double gap() const { return (objective - dual_objective) / std::max(std::abs(objective), 1e-300); }
 };
 

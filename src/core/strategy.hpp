@@ -87,7 +87,7 @@ inline bool by_products(const Abilities& rows, Index n, Index D, double stored) 
 // Multipliers far from their best that are followed closely take more steps than none; but of text, where nearly all rows support the
 // separator, fewer (20,000 x 75,813 and 100,000, C = 1 and 10).
 constexpr double kNear = 1e-3;  // relative gap from which Newton's steps get on faster than pairs of rows
-inline bool is_near(double gap) { return gap <= 2 * kNear; }
+inline bool is_near(double gap) { return !(gap > 2 * kNear); }  // also where it is not known
 inline bool start_closely(Index n, Index D, double gap) { return only_visits(n, D) || is_near(gap); }
 // Passes over the rows that are worth it, where another method can take over. A Newton step in dense rows is taken to cost d/50
 // passes, ten of them in sparse rows what their matrices and factors take: neither was tuned. Where only products with rows are

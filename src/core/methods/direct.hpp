@@ -23,8 +23,10 @@ bool visit_rows(const Problem<Rows>& problem, const Options& options, const Solu
         if (options.method == Method::interior_point || problem.q || problem.B.dense()) return false;
         if (!strategy::visit(d) || !problem.A.contiguous()) return false;
         if (!strategy::visit_from(abilities<Rows>, !start.alpha.empty())) return false;
-        const strategy::Patience patience = strategy::patience(abilities<Rows>, n, d, stored_numbers(problem.A), options.max_iter);
-        CoordinateDescent<Rows>(problem, options).run(start, patience, best);
+        if (start.slow) return false;
+        const double stored = stored_numbers(problem.A);
+        CoordinateDescent<Rows>(problem, options).run(start, strategy::patience(abilities<Rows>, n, d, stored, options.max_iter), best);
+        best.slow = best.gap() > options.tol && !strategy::by_products(abilities<Rows>, n, problem.D(), stored);
         return true;
     }
     return false;
@@ -95,11 +97,12 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
                       double penalty = 0.0) {
     Solution best;
     certify_zero(problem, best);
+    best.slow = start.slow;
     const bool visited = visit_rows(problem, options, start, best);
     if (visited && (best.gap() <= options.tol || best.n_iter >= options.max_iter)) return best;
     if (visited && finish_by_products(problem, options, best)) return best;
     Solution from = visited ? best : start;
-    if (visited && !strategy::is_near(best.gap())) from.alpha.clear();
+    if (best.slow && !strategy::is_near(from.gap())) from.alpha.clear();
     solve_by_newton(problem, options, from, visited ? 0.0 : penalty, best);
     return best;
 }

@@ -33,14 +33,16 @@ class SideBySide {
         gather_factors();
         for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
         if (intercept_) square_of_mean_ = square_of_mean();
-        patience_ = strategy::patience(abilities<SparseRows>, n_, X.d, std::max(work_.pass - double(n_), 1.0), options.max_iter);
+        const double stored = std::max(work_.pass - double(n_), 1.0);
+        patience_ = strategy::patience(abilities<SparseRows>, n_, X.d, stored, options.max_iter);
+        by_products_ = strategy::by_products(abilities<SparseRows>, n_, X.d + intercept_, stored);
     }
 
     // The problems at C, each solved or as far as it got; from the solution at the C before.
     std::vector<Solution> solve(double C) {
         begin_at(C);
         work_.count_anew();
-        for (bool done = false; !done;) {
+        for (bool done = n_live_ == 0; !done;) {
             if (options_.poll) options_.poll();
             const double violation = epoch();
             if (!compared_ && work_.done > strategy::kContradicted * work_.pass) find_contradictions();
@@ -53,6 +55,9 @@ class SideBySide {
         for (std::size_t l = 0; l < lanes_.size(); ++l) found[l] = solution(Index(l));
         return found;
     }
+
+    // What is left of the path of lane l goes without it.
+    void leave(Index l) { gone_[l] = true; }
 
   private:
     SparseRow row(Index r) const { return X_.row(places_[r]); }
@@ -111,13 +116,13 @@ class SideBySide {
     }
     void begin_at(double C) {
         const Lanes multiple = C_ > 0 ? multiples(C / C_) : Lanes{};
-        C_ = C, n_live_ = n_lanes();
+        C_ = C, n_live_ = 0;
         tour_.start_again();
         take_all();
         Lanes squares;
         for (Index r = 0; r < n_; ++r)
             for (Index l = 0; l < n_lanes(); ++l) {
-                bound_[r][l] = C * weight_[r][l];
+                bound_[r][l] = gone_[l] ? 0.0 : C * weight_[r][l];
                 alpha_[r][l] = std::min(alpha_[r][l] * multiple[l], bound_[r][l]);
                 scores_[r][l] *= multiple[l];
                 squares[l] += weight_[r][l] > 0 ? squares_[r][l] : 0.0;
@@ -125,7 +130,7 @@ class SideBySide {
         for (Lanes& w : W_)
             for (Index l = 0; l < n_lanes(); ++l) w[l] *= multiple[l];
         for (Index l = 0; l < n_lanes(); ++l) {
-            live_[l] = true, outlook_[l] = {};
+            live_[l] = !gone_[l], n_live_ += live_[l], outlook_[l] = {};
             state_.square[l] *= multiple[l] * multiple[l], state_.sum[l] *= multiple[l];
             const double mean = squares[l] / std::max(1.0, double(lanes_[l].chosen.J.size()));
             if (intercept_) state_.rho[l] = strategy::intercept_penalty(mean, square_of_mean_[l], C * total_weight_[l]);
@@ -304,6 +309,7 @@ class SideBySide {
         for (Index i : lanes_[l].chosen.J) out.alpha.push_back(alpha_[number_[i]][l]);
         out.objective = certified_[l].objective, out.dual_objective = certified_[l].dual;
         out.n_iter = work_.passes(options_.max_iter);
+        out.slow = out.gap() > options_.tol && !live_[l] && !by_products_;
         return out;
     }
 
@@ -322,7 +328,8 @@ class SideBySide {
     Lanes total_weight_, square_of_mean_, best_b_;
     LaneState state_;
     std::array<Bounds, kLanes> certified_{};
-    std::array<bool, kLanes> live_{};
+    std::array<bool, kLanes> live_{}, gone_{};
+    bool by_products_ = false;  // whether what is too slow goes on by products with the rows
     std::array<Outlook, kLanes> outlook_{};
     BestIntercept kink_;
     double C_ = 0;
