@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+HEAVIEST = 1e100  # of a row
 SYMMETRIC = 1e-8  # asymmetry that counts as rounding, relative to the largest entry
 
 # -- numbers ------------------------------------------------------------------------------------------------------
@@ -200,6 +201,10 @@ def check_weights(sample_weight, n, *, least=1, name="sample_weight") -> np.ndar
     if is_number(sample_weight):
         sample_weight = np.full(n, float(sample_weight))
     weights = check_vector(name, sample_weight, n, nonnegative=True)
+    if weights.max(initial=0.0) > HEAVIEST:
+        raise ValueError(
+            f"{name} must be at most {HEAVIEST:g}, got {weights.max():g}: squares of their sums would overflow."
+        )
     positive = np.count_nonzero(weights)
     if positive < least:
         raise ValueError(f"{name} must be above zero for at least {least} of the rows, got {positive}.")

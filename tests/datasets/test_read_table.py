@@ -139,6 +139,11 @@ def test_identifiers_and_empty_columns_are_left_out_and_told(write):
     assert "columns left out: id (40 different texts), empty (empty)" in task.note
 
 
+def test_whole_numbers_beyond_64_bits_are_numbers(write):
+    task = read_table(write("t.csv", f"a,y\n{10**25},p\n-{10**22},q\n,q\n7,p\n"))
+    assert numbers(task).ravel().tolist() == [1e25, -1e22, 7.0, 7.0]
+
+
 def test_booleans_are_numbers(write):
     task = read_table(write("t.csv", "a,y\nTrue,p\nFalse,q\nTrue,q\n"))
     assert numbers(task).ravel().tolist() == [1, 0, 1]

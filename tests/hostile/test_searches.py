@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold
 
-from radiusmargin import FSVM, FSVMCV, SVM, AutoSVM
+from radiusmargin import FSVM, FSVMCV, SVM, AutoSVM, SigmaSVM
 from radiusmargin.geometry import tempered_scatter
 from radiusmargin.models.probability import Sigmoids, sigmoid
 from radiusmargin.selection.kinds import LEAST_OF_CLASS, MOST_ROWS, SAMPLE, sampled
@@ -186,3 +186,31 @@ def test_more_classes_than_kernels_have_time_for():
     model = AutoSVM(Cs=2, cv=2).fit(X, y)
     assert {member["whitening"] for member in model.members_} <= {0.0, 0.5}
     assert "kernel" not in model.cv_results_["params"][0]
+
+
+def test_wide_sparse_rows_are_refused_where_a_covariance_is_needed():
+    X = sparse.random_array((40, 6000), density=0.01, format="csr", rng=0)
+    with pytest.raises(ValueError, match="6,000 are too many"):
+        SigmaSVM().fit(X, np.arange(40) % 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "fit", "match"),
+    [
+        (SVM(kernel="rbf", cache_size=-5), {}, "cache_size must be a positive number"),
+        (FSVM(), {"sample_weight": np.full(30, 1e200)}, "sample_weight must be at most"),
+    ],
+)
+def test_what_cannot_be_is_named(model, fit, match):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match=match):
+        model.fit(X, np.arange(30) % 2, **fit)
+
+
+@pytest.mark.parametrize("shape", [(2000, 600, 0.01), (3000, 1500, 0.002)])
+def test_labels_of_noise_on_sparse_rows_are_solved(shape):
+    """Coordinate descent is given up in time for another method: by a factor, and by products with the rows."""
+    n, d, density = shape
+    X = sparse.random_array((n, d), density=density, format="csr", rng=0)
+    y = np.random.default_rng(0).integers(0, 2, n)
+    assert FSVM(whitening=0).fit(X, y).dual_gap_ <= 1e-6

@@ -48,7 +48,8 @@ def clean_labels(y, name="target") -> np.ndarray:
     n_values = len(np.unique(y))
     if n_values < 2:
         raise DataError(
-            f"column {name!r} holds one class only ({y[0]!s}): classification needs two or more"
+            f"column {name!r} holds one class only ({y[0]!s}): classification needs two or more (rows without a label, among "
+            "them NA and the like, are left out)"
             if len(y)
             else f"column {name!r} holds no labels"
         )

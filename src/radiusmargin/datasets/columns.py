@@ -129,6 +129,9 @@ def _kind_of_texts(series, name):
     if values.map(lambda value: isinstance(value, bool | np.bool_)).all():
         return "category", ""
     texts = values.astype(str).str.strip()
+    numbers = pd.to_numeric(texts, errors="coerce")
+    if numbers.notna().all():  # whole ones beyond 64 bits
+        return _kind_of_numbers(numbers.reindex(series.index), name)
     _require_numbers_throughout(pd, texts, name)
     form = _date_format(pd, texts, name)
     if form:

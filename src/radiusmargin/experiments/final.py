@@ -47,6 +47,10 @@ def fit_final(
     spec = (spec or Spec("fit")).with_options(models=(model,), datasets=(task.name,))
     cell, *_ = make_plan(spec, {task.name: task})
     smallest = np.unique(task.y, return_counts=True)[1].min()
+    if smallest < 2:
+        raise DataError(
+            "a class has a single row, which cannot be both learnt from and tested on: leave it out, or join classes"
+        )
     if smallest < cell.inner_folds:
         raise DataError(
             f"the smallest class has {smallest} rows, too few for {cell.inner_folds} folds; see --inner-folds"

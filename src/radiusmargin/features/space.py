@@ -156,6 +156,8 @@ class FeatureChoice:
     has_kernel: bool = field(init=False)
 
     def __post_init__(self):
+        if not self.cache_size > 0:
+            raise ValueError(f"cache_size must be a positive number of megabytes, got {self.cache_size!r}.")
         name, components = self.kernel if isinstance(self.kernel, str) else None, self.n_components
         linear, transformer = name == "linear" and components is None, hasattr(self.kernel, "fit_transform")
         self.__dict__.update(

@@ -124,11 +124,20 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         if self.dual_gap_ > self.tol:
             warnings.warn(
                 f"{type(self).__name__} stopped at a relative gap of {self.dual_gap_:.2g} (tol={self.tol:g}) after "
-                f"{self.n_iter_} iterations. Increase max_iter or tol. Where numbers of a feature are far larger than those of "
-                "others, scale it, as FSVM(whitening=0) does; where its mean is large beside its spread, subtract it.",
+                f"{self.n_iter_} iterations. Increase max_iter or tol. {self._remedy}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    @property
+    def _remedy(self) -> str:
+        """What else to do where the tolerance is not reached."""
+        if getattr(self, "whitening", -1.0) == 0:
+            return "A smaller C is quicker to reach it; where the mean of a feature is large beside its spread, subtract it."
+        return (
+            "Where numbers of a feature are far larger than those of others, scale it, as FSVM(whitening=0) does; where its mean "
+            "is large beside its spread, subtract it."
+        )
 
     def _check_training(self, X, y, sample_weight) -> Training:
         X, y = self._validated_both(X, y)

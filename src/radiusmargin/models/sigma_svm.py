@@ -9,6 +9,7 @@ import numpy as np
 from .._checks import check_number
 from ..features.space import FeatureChoice
 from ..geometry import TemperedScatter, scatter_matrix, tempered_scatter
+from ..geometry.tempered import WIDEST
 from ..problems import Quadratics
 from .base import estimator
 from .competitor import HingeCompetitor
@@ -48,7 +49,7 @@ class SigmaSVM(MetricTransformerMixin, HingeCompetitor):
     Notes
     -----
     With ``D=1`` and a singular covariance the problem is solved in its range, as in `FSVM`.
-    Sparse input stays sparse otherwise.
+    Sparse input stays sparse otherwise; at most 5,000 columns.
 
     References
     ----------
@@ -97,6 +98,11 @@ class _Space:
 
     @classmethod
     def of(cls, X, weight, D, centred):
+        if X.shape[1] > WIDEST:
+            raise ValueError(
+                f"SigmaSVM needs the covariance of all columns, of which {X.shape[1]:,} are too many (at most {WIDEST:,}). Use SVM, "
+                "which is D=0, or make fewer columns of them first, for example with sklearn.decomposition.TruncatedSVD."
+            )
         if D == 1:
             scatter = tempered_scatter(X, sample_weight=weight)
             if len(scatter.eigenvalues) == 0:

@@ -358,7 +358,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     def _fitted_model(self):
         if hasattr(self, "cv_results_") and not hasattr(self, "_model"):
             raise NotFittedError(
-                "This FSVMCV has scores, but no model to predict with: refit=False, or its fit was interrupted."
+                f"This {type(self).__name__} has scores, but no model to predict with: refit=False, or its fit was interrupted."
             )
         return super()._fitted_model()
 
