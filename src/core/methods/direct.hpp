@@ -102,7 +102,7 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     if (visited && (best.gap() <= options.tol || best.n_iter >= options.max_iter)) return best;
     if (visited && finish_by_products(problem, options, best)) return best;
     Solution from = visited ? best : start;
-    if (best.slow && !strategy::is_near(from.gap())) from.alpha.clear();
+    if ((visited || best.slow) && !strategy::is_near(from.gap())) from.alpha.clear();
     solve_by_newton(problem, options, from, visited ? 0.0 : penalty, best);
     return best;
 }
