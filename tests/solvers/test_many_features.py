@@ -247,6 +247,21 @@ def test_classes_side_by_side_are_certified_each(labels, n_classes):
         assert found.objective[k, 1] == pytest.approx(alone.objective, rel=2e-7)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_what_goes_on_alone_is_certified_by_itself(seed):
+    """Of problems side by side some are left to others on the way from a small C to a large one."""
+    rng = np.random.default_rng(seed)
+    n, d, K = int(rng.integers(20, 300)), 450, int(rng.integers(3, 10))
+    X = sparse.random_array((n, d), density=10 ** rng.uniform(-3, -1.5), format="csr", rng=rng)
+    codes, Cs = rng.integers(K, size=n), np.sort(10 ** rng.uniform(-4, 4, 4))
+    sides = np.stack([np.full(K, REST), np.arange(K)], axis=1)
+    found = solve(Batch(Sparse(X), ClassLabels(codes, sides, K), np.ones(n), Cs), Options(1e-6))
+    for k in range(K):
+        for j, C in enumerate(Cs):
+            value = objective(X, np.where(codes == k, 1.0, -1.0), C, found.coef[k, j], found.intercept[k, j])
+            assert found.objective[k, j] == pytest.approx(value, rel=1e-8, abs=1e-12)
+
+
 def test_parts_side_by_side_stop_where_they_are_told_to():
     X, y = words(130, 500)
     parts = [np.arange(0, 100), np.arange(30, 130)]

@@ -42,7 +42,7 @@ class SideBySide {
     std::vector<Solution> solve(double C) {
         begin_at(C);
         work_.count_anew();
-        for (bool done = n_live_ == 0; !done;) {
+        for (bool done = !strategy::go_on_together(n_live_, n_lanes()); !done;) {
             if (options_.poll) options_.poll();
             const double violation = epoch();
             if (!compared_ && work_.done > strategy::kContradicted * work_.pass) find_contradictions();
@@ -116,7 +116,7 @@ class SideBySide {
     }
     void begin_at(double C) {
         const Lanes multiple = C_ > 0 ? multiples(C / C_) : Lanes{};
-        C_ = C, n_live_ = 0;
+        C_ = C, n_live_ = 0, certified_.fill({});
         tour_.start_again();
         take_all();
         Lanes squares;
