@@ -34,7 +34,7 @@ class SideBySide {
         for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
         if (intercept_) square_of_mean_ = square_of_mean();
         const double stored = std::max(work_.pass - double(n_), 1.0);
-        patience_ = strategy::patience(abilities<SparseRows>, n_, X.d, stored, options.max_iter);
+        patience_ = strategy::together(strategy::patience(abilities<SparseRows>, n_, X.d, stored, options.max_iter));
         by_products_ = strategy::by_products(abilities<SparseRows>, n_, X.d + intercept_, stored);
     }
 
@@ -309,7 +309,7 @@ class SideBySide {
         for (Index i : lanes_[l].chosen.J) out.alpha.push_back(alpha_[number_[i]][l]);
         out.objective = certified_[l].objective, out.dual_objective = certified_[l].dual;
         out.n_iter = work_.passes(options_.max_iter);
-        out.slow = out.gap() > options_.tol && !live_[l] && !by_products_;
+        out.slow = out.gap() > options_.tol && !by_products_ && (!live_[l] || work_.done >= most_work());
         return out;
     }
 
