@@ -127,8 +127,10 @@ constexpr int kSure = 3;
 // Rows of a problem, of all, from which it is solved side by side with others that have as many: a row is read once for all of them.
 inline bool most_in_common(Index some, Index n) { return 2 * some >= n; }
 // Passes over rows that several problems share are cheap: that one of them is slow is believed later (6,000 x 1,000 words in eight
-// classes, scaled columns: 3.6 instead of 13.8 s, which are of Newton's method).
-inline Patience together(const Patience& alone) { return {alone.most, std::max(alone.certain, 0.25 * alone.most)}; }
+// classes, scaled columns: 3.6 instead of 13.8 s, which are of Newton's method), and not at all where products with rows would follow.
+inline Patience together(const Patience& alone, bool by_products) {
+    return {alone.most, by_products ? alone.most : std::max(alone.certain, 0.25 * alone.most)};
+}
 // Several problems side by side go on as long as more than a third of them do; the others are then left to themselves, whose rows
 // are shrunk one by one. Ten digits and twenty packages, each against the rest, take 0.6 to 0.8 of the time of one after the other
 // to 1e-3 and 0.6 to 1.3 to 1e-6.

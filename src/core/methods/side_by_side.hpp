@@ -34,8 +34,8 @@ class SideBySide {
         for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
         if (intercept_) square_of_mean_ = square_of_mean();
         const double stored = std::max(work_.pass - double(n_), 1.0);
-        patience_ = strategy::together(strategy::patience(abilities<SparseRows>, n_, X.d, stored, options.max_iter));
         by_products_ = strategy::by_products(abilities<SparseRows>, n_, X.d + intercept_, stored);
+        patience_ = strategy::together(strategy::patience(abilities<SparseRows>, n_, X.d, stored, options.max_iter), by_products_);
     }
 
     // The problems at C, each solved or as far as it got; from the solution at the C before.
