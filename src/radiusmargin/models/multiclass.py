@@ -19,7 +19,7 @@ ONE_SIDE = np.array([[0, 1]])
 PAIRS_PER_ROW = NUMBERS_PER_NUMBER = 10
 FEW_NUMBERS = 1 << 23
 # Columns of a sparse matrix from which it may be text. Where it has more of them than rows, each class against the rest is more
-# accurate than pairs, by up to five points, and with fewer level (benchmarks/text.py several); of dense rows pairs are.
+# accurate than pairs, by up to seven points, and with fewer level (benchmarks/text.py several); of dense rows pairs are.
 TEXT_COLUMNS = 1000
 FEW_CLASSES = 30  # up to which a dense matrix of pairs and classes is the quicker one
 
