@@ -40,12 +40,6 @@ RM_CLONES void add_lanes(const SparseRow& row, const Lanes& t, const Lanes* s, L
     }
 }
 
-void fetch_lanes([[maybe_unused]] const SparseRow& row, [[maybe_unused]] const Lanes* W) {
-#if defined(__GNUC__)
-    for (Index p = 0; p < row.size; ++p) __builtin_prefetch(W + row.indices[p]);
-#endif
-}
-
 RM_CLONES Lanes square_lanes(const SparseRow& row, const Lanes* s) {
     Lanes sum;
     for (Index p = 0; p < row.size; ++p) {
@@ -55,7 +49,7 @@ RM_CLONES Lanes square_lanes(const SparseRow& row, const Lanes* s) {
     return sum;
 }
 
-RM_CLONES Visit visit_lanes(const LaneRow& row, LaneState& state, Lanes& t) {
+RM_CLONES Visit visit_lanes(LaneRow& row, LaneState& state, Lanes& t) {
     double active = 0, moved = 0;
     Lanes alpha = row.alpha;
     const Lanes y = row.y, score = row.score, bound = row.bound, square = row.square;
@@ -84,14 +78,14 @@ RM_CLONES Visit visit_lanes(const LaneRow& row, LaneState& state, Lanes& t) {
     return Visit::moved;
 }
 
-RM_CLONES LaneSums sum_lanes(Index n, const LaneRow& first, const Lanes& b, const Lanes& excess) {
-    const Lanes *y = &first.y, *bound = &first.bound, *alpha = &first.alpha, *score = &first.score;
+RM_CLONES LaneSums sum_lanes(Index n, const LaneRow* rows, const Lanes& b, const Lanes& excess) {
     LaneSums sums;
-    for (Index i = 0; i < n; ++i) {
+    for (const LaneRow* row = rows; row < rows + n; ++row) {
+        const double *y = row->y.at, *bound = row->bound.at, *alpha = row->alpha.at, *score = row->score.at;
 #pragma omp simd
         for (Index l = 0; l < kLanes; ++l) {
-            const double z = 1.0 - y[i].at[l] * (score[i].at[l] + b.at[l]), a = alpha[i].at[l], c = bound[i].at[l];
-            const double hinge = c * std::max(z, 0.0), heavy = y[i].at[l] * excess.at[l] > 0.0 ? a : 0.0;
+            const double z = 1.0 - y[l] * (score[l] + b.at[l]), a = alpha[l], c = bound[l];
+            const double hinge = c * std::max(z, 0.0), heavy = y[l] * excess.at[l] > 0.0 ? a : 0.0;
             sums.loss.at[l] += hinge;
             sums.total.at[l] += a;
             sums.shares.at[l] += c > 0.0 ? hinge - a * z : 0.0;

@@ -22,8 +22,6 @@ struct SparseRow {
 Lanes dot_lanes(const SparseRow& row, const Lanes* W);
 // W += t s x, for factors s of the features, or none.
 void add_lanes(const SparseRow& row, const Lanes& t, const Lanes* s, Lanes* W);
-// Says which numbers of W a row will ask for.
-void fetch_lanes(const SparseRow& row, const Lanes* W);
 // sum s x^2.
 Lanes square_lanes(const SparseRow& row, const Lanes* s);
 
@@ -35,12 +33,11 @@ struct LaneState {
 };
 // A row in every lane; where it takes no part its bound is zero.
 struct LaneRow {
-    const Lanes &y, &bound, &square;
-    Lanes &alpha, &score;
+    Lanes y, bound, square, alpha, score;
 };
 enum class Visit { shrunk, still, moved };
 // Takes the multipliers of a row with these scores to their best values, and what they change by, times y, into t.
-Visit visit_lanes(const LaneRow& row, LaneState& state, Lanes& t);
+Visit visit_lanes(LaneRow& row, LaneState& state, Lanes& t);
 
 // Sums over n rows at scores and intercepts: of the loss, of the multipliers, of the rows' shares of the gap
 // (methods/coordinate_descent.hpp), and of the multipliers on the side of the labels that `excess` has the sign of.
@@ -48,6 +45,6 @@ struct LaneSums {
     Lanes loss, total, shares;
     Lanes free, bound, slack;
 };
-LaneSums sum_lanes(Index n, const LaneRow& first, const Lanes& b, const Lanes& excess);
+LaneSums sum_lanes(Index n, const LaneRow* rows, const Lanes& b, const Lanes& excess);
 
 }  // namespace rm

@@ -41,7 +41,7 @@ class CoordinateDescent {
             if (!compared_ && work_.done > strategy::kContradicted * work_.pass) raise_contradictions();
             b_ += rho_ * sum_;
             const bool at_rest = tour_.at_rest(violation);
-            if (tour_.settled(violation)) take_all();
+            if (tour_.settled(violation)) tour_.take_all();
             const double gap = estimated_gap();
             outlook_.see(gap, options_.tol, work_);
             if (!at_rest && !worth_a_look(gap) && !too_slow(patience)) continue;
@@ -119,7 +119,7 @@ class CoordinateDescent {
             most = std::max(most, wrong), least = std::min(least, wrong);
             if (wrong != 0.0) change(i, std::clamp(alpha_[i] - slope / (squares_[i] + rho_), 0.0, bound), score);
         }
-        most_ = most > 0 ? most : HUGE_VAL, least_ = least < 0 ? least : -HUGE_VAL;
+        most_ = most > 0 ? strategy::kShrink * most : HUGE_VAL, least_ = least < 0 ? strategy::kShrink * least : -HUGE_VAL;
         return tour_.size() > 0 ? most - least : 0.0;
     }
     void raise_contradictions() {
@@ -131,7 +131,6 @@ class CoordinateDescent {
         const auto bound = [&](Index i) { return problem_.c[i]; };
         for (const auto& group : groups) raise_together(group, label, alpha, bound);
     }
-    void take_all() { tour_.take_all(), most_ = HUGE_VAL, least_ = -HUGE_VAL; }
 
     // Moves to y'alpha = 0.
     void restore_balance() {

@@ -31,7 +31,7 @@ class SideBySide {
         : X_(X), lanes_(lanes), options_(options), intercept_(lanes[0].chosen.intercept), W_(X.d) {
         gather_rows();
         gather_factors();
-        for (Index r = 0; r < n_; ++r) squares_[r] = square_lanes(row(r), factors());
+        for (Index r = 0; r < n_; ++r) rows_[r].square = square_lanes(row(r), factors());
         if (intercept_) square_of_mean_ = square_of_mean();
         const double stored = std::max(work_.pass - double(n_), 1.0);
         by_products_ = strategy::by_products(abilities<SparseRows>, n_, X.d + intercept_, stored);
@@ -47,7 +47,7 @@ class SideBySide {
             const double violation = epoch();
             if (!compared_ && work_.done > strategy::kContradicted * work_.pass) find_contradictions();
             done = tour_.at_rest(violation) || work_.done >= most_work();
-            if (tour_.settled(violation)) take_all();
+            if (tour_.settled(violation)) tour_.take_all();
             if (worth_a_look() || done) look();
             done |= !strategy::go_on_together(n_live_, n_lanes());
         }
@@ -76,13 +76,12 @@ class SideBySide {
         n_ = static_cast<Index>(places_.size());
         tour_ = Tour(n_);
         const Index room = std::max<Index>(n_, 1);  // there may be no rows
-        y_.resize(room), weight_.resize(room), bound_.resize(room), alpha_.resize(room), squares_.resize(room);
-        scores_.resize(room);
+        rows_.resize(room), weight_.resize(room);
         for (Index l = 0; l < n_lanes(); ++l) {
             const Chosen& chosen = lanes_[l].chosen;
             for (std::size_t j = 0; j < chosen.J.size(); ++j) {
                 const Index r = number_[chosen.J[j]];
-                y_[r][l] = chosen.y[j], weight_[r][l] = lanes_[l].weights[j];
+                rows_[r].y[l] = chosen.y[j], weight_[r][l] = lanes_[l].weights[j];
                 total_weight_[l] += lanes_[l].weights[j];
             }
         }
@@ -118,14 +117,14 @@ class SideBySide {
         const Lanes multiple = C_ > 0 ? multiples(C / C_) : Lanes{};
         C_ = C, n_live_ = 0, certified_.fill({});
         tour_.start_again();
-        take_all();
+        for (Index l = 0; l < kLanes; ++l) state_.most[l] = HUGE_VAL, state_.least[l] = -HUGE_VAL;
         Lanes squares;
         for (Index r = 0; r < n_; ++r)
             for (Index l = 0; l < n_lanes(); ++l) {
-                bound_[r][l] = gone_[l] ? 0.0 : C * weight_[r][l];
-                alpha_[r][l] = std::min(alpha_[r][l] * multiple[l], bound_[r][l]);
-                scores_[r][l] *= multiple[l];
-                squares[l] += weight_[r][l] > 0 ? squares_[r][l] : 0.0;
+                rows_[r].bound[l] = gone_[l] ? 0.0 : C * weight_[r][l];
+                rows_[r].alpha[l] = std::min(rows_[r].alpha[l] * multiple[l], rows_[r].bound[l]);
+                rows_[r].score[l] *= multiple[l];
+                squares[l] += weight_[r][l] > 0 ? rows_[r].square[l] : 0.0;
             }
         for (Lanes& w : W_)
             for (Index l = 0; l < n_lanes(); ++l) w[l] *= multiple[l];
@@ -143,8 +142,8 @@ class SideBySide {
         bool at_bound[kLanes] = {};
         for (Index r = 0; r < n_; ++r)
             for (Index l = 0; l < n_lanes(); ++l)
-                at_bound[l] |= weight_[r][l] > 0 && alpha_[r][l] >= C_ * weight_[r][l];
-        const LaneSums sums = sum_lanes(n_, whole(), state_.b, state_.sum);
+                at_bound[l] |= weight_[r][l] > 0 && rows_[r].alpha[l] >= C_ * weight_[r][l];
+        const LaneSums sums = sums_at(state_.b);
         Lanes out;
         for (Index l = 0; l < n_lanes(); ++l) {
             const double total = grown * sums.total[l], square = grown * grown * state_.square[l];
@@ -152,8 +151,7 @@ class SideBySide {
         }
         return out;
     }
-    LaneRow whole() { return at(0); }
-    LaneRow at(Index r) { return {y_[r], bound_[r], squares_[r], alpha_[r], scores_[r]}; }
+    LaneSums sums_at(const Lanes& b) const { return sum_lanes(n_, rows_.data(), b, state_.sum); }
 
     // One visit to every active row; returns by how much they were in the wrong.
     double epoch() {
@@ -161,12 +159,11 @@ class SideBySide {
         tour_.shuffle();
         for (Index s = 0; s < tour_.size(); ++s) {
             const Index r = tour_[s];
-            if (s + 1 < tour_.size()) fetch_lanes(row(tour_[s + 1]), W_.data());
-            if (s + 2 < tour_.size()) fetch(tour_[s + 2]);
-            scores_[r] = dot_lanes(row(r), W_.data());
+            if (s + strategy::kRowsAhead < tour_.size()) fetch(tour_[s + strategy::kRowsAhead]);
+            rows_[r].score = dot_lanes(row(r), W_.data());
             work_.done += cost(r);
             Lanes t;
-            switch (visit_lanes(at(r), state_, t)) {
+            switch (visit_lanes(rows_[r], state_, t)) {
                 case Visit::shrunk: tour_.shrink(s--); break;
                 case Visit::moved: add_lanes(row(r), t, factors(), W_.data()); break;
                 case Visit::still: break;
@@ -175,8 +172,8 @@ class SideBySide {
         double violation = 0;
         for (Index l = 0; l < n_lanes(); ++l) {
             violation = std::max(violation, state_.highest[l] - state_.lowest[l]);
-            state_.most[l] = state_.highest[l] > 0 ? state_.highest[l] : HUGE_VAL;
-            state_.least[l] = state_.lowest[l] < 0 ? state_.lowest[l] : -HUGE_VAL;
+            state_.most[l] = state_.highest[l] > 0 ? strategy::kShrink * state_.highest[l] : HUGE_VAL;
+            state_.least[l] = state_.lowest[l] < 0 ? strategy::kShrink * state_.lowest[l] : -HUGE_VAL;
             state_.b[l] += state_.rho[l] * state_.sum[l];
         }
         return violation;
@@ -191,24 +188,20 @@ class SideBySide {
     void raise_contradictions() {
         for (Index l = 0; l < n_lanes(); ++l) {
             if (!live_[l]) continue;
-            const auto label = [&](Index r) { return y_[r][l]; };
-            const auto alpha = [&](Index r) -> double& { return alpha_[r][l]; };
-            const auto bound = [&](Index r) { return bound_[r][l]; };
+            const auto label = [&](Index r) { return rows_[r].y[l]; };
+            const auto alpha = [&](Index r) -> double& { return rows_[r].alpha[l]; };
+            const auto bound = [&](Index r) { return rows_[r].bound[l]; };
             for (const auto& group : alike_) raise_together(group, label, alpha, bound);
         }
     }
     void fetch(Index r) const {  // says that row r comes soon
         X_.fetch(places_[r]);
-        prefetch(&y_[r]), prefetch(&bound_[r]), prefetch(&alpha_[r]), prefetch(&squares_[r]), prefetch(&scores_[r]);
-    }
-    void take_all() {
-        tour_.take_all();
-        for (Index l = 0; l < kLanes; ++l) state_.most[l] = HUGE_VAL, state_.least[l] = -HUGE_VAL;
+        for (const Lanes* line = &rows_[r].y; line <= &rows_[r].score; ++line) prefetch(line);
     }
 
     // Whether all gaps may be small enough, by the scores that rows had when they were visited last, or one will take too long.
     bool worth_a_look() {
-        const LaneSums sums = sum_lanes(n_, whole(), state_.b, state_.sum);
+        const LaneSums sums = sums_at(state_.b);
         bool all_hopeful = true, one_hopeless = false;
         for (Index l = 0; l < n_lanes(); ++l) {
             if (!live_[l]) continue;
@@ -232,13 +225,10 @@ class SideBySide {
         restore_balance();
         if (work_.drifted()) sum_anew();
         state_.square = squares_of(W_);
-        for (Index r = 0; r < n_; ++r) {
-            if (r + 2 < n_) fetch_lanes(row(r + 2), W_.data());
-            scores_[r] = dot_lanes(row(r), W_.data());
-        }
+        for (Index r = 0; r < n_; ++r) rows_[r].score = dot_lanes(row(r), W_.data());
         for (Index l = 0; intercept_ && l < n_lanes(); ++l)
             if (live_[l]) best_b_[l] = best_intercept(l);
-        const LaneSums sums = sum_lanes(n_, whole(), best_b_, state_.sum);
+        const LaneSums sums = sums_at(best_b_);
         for (Index l = 0; l < n_lanes(); ++l) {
             if (!live_[l]) continue;
             certified_[l] = bounds_of(l, sums);
@@ -248,19 +238,19 @@ class SideBySide {
     }
     void retire(Index l) {
         live_[l] = false, --n_live_;
-        for (Lanes& bound : bound_) bound[l] = 0.0;
+        for (LaneRow& row : rows_) row.bound[l] = 0.0;
     }
     double best_intercept(Index l) {
         Vector f, y, c;
         f.reserve(n_), y.reserve(n_), c.reserve(n_);
         for (Index r = 0; r < n_; ++r)
-            if (bound_[r][l] > 0.0) f.push_back(scores_[r][l]), y.push_back(y_[r][l]), c.push_back(bound_[r][l]);
+            if (rows_[r].bound[l] > 0.0) f.push_back(rows_[r].score[l]), y.push_back(rows_[r].y[l]), c.push_back(rows_[r].bound[l]);
         return kink_.of(static_cast<Index>(f.size()), f.data(), y.data(), c.data());
     }
     // To y'alpha = 0.
     void restore_balance() {
         if (!intercept_) return;
-        const LaneSums sums = sum_lanes(n_, whole(), state_.b, state_.sum);
+        const LaneSums sums = sums_at(state_.b);
         const Lanes excess = state_.sum;
         Lanes share;
         bool only_free[kLanes];
@@ -274,10 +264,10 @@ class SideBySide {
             Lanes t;
             bool moved = false;
             for (Index l = 0; l < n_lanes(); ++l) {
-                if (share[l] == 0.0 || alpha_[r][l] == 0.0 || y_[r][l] * excess[l] <= 0) continue;
-                if (only_free[l] && alpha_[r][l] >= bound_[r][l]) continue;
-                t[l] = -y_[r][l] * share[l] * alpha_[r][l], moved = true;
-                alpha_[r][l] *= 1.0 - share[l], state_.sum[l] += t[l];
+                if (share[l] == 0.0 || rows_[r].alpha[l] == 0.0 || rows_[r].y[l] * excess[l] <= 0) continue;
+                if (only_free[l] && rows_[r].alpha[l] >= rows_[r].bound[l]) continue;
+                t[l] = -rows_[r].y[l] * share[l] * rows_[r].alpha[l], moved = true;
+                rows_[r].alpha[l] *= 1.0 - share[l], state_.sum[l] += t[l];
             }
             if (moved) add_lanes(row(r), t, factors(), W_.data());
         }
@@ -288,7 +278,7 @@ class SideBySide {
         state_.sum = Lanes{};
         for (Index r = 0; r < n_; ++r) {
             Lanes t;
-            for (Index l = 0; l < n_lanes(); ++l) state_.sum[l] += t[l] = y_[r][l] * alpha_[r][l];
+            for (Index l = 0; l < n_lanes(); ++l) state_.sum[l] += t[l] = rows_[r].y[l] * rows_[r].alpha[l];
             add_lanes(row(r), t, factors(), W_.data());
         }
         work_.fresh = work_.done;
@@ -306,7 +296,7 @@ class SideBySide {
         out.theta.resize(X_.d + intercept_);
         for (Index k = 0; k < X_.d; ++k) out.theta[k] = W_[k][l];
         if (intercept_) out.theta[X_.d] = best_b_[l];
-        for (Index i : lanes_[l].chosen.J) out.alpha.push_back(alpha_[number_[i]][l]);
+        for (Index i : lanes_[l].chosen.J) out.alpha.push_back(rows_[number_[i]].alpha[l]);
         out.objective = certified_[l].objective, out.dual_objective = certified_[l].dual;
         out.n_iter = work_.passes(options_.max_iter);
         out.slow = out.gap() > options_.tol && !by_products_ && (!live_[l] || work_.done >= most_work());
@@ -321,8 +311,9 @@ class SideBySide {
     std::vector<Index> places_, number_;  // of the rows among all, and back
     Tour tour_;
     Work work_;
-    std::vector<Lanes> y_, weight_, bound_, alpha_, squares_, scores_;  // by row
-    std::vector<Lanes> W_, inverse_;                                // by feature
+    std::vector<LaneRow> rows_;
+    std::vector<Lanes> weight_;       // by row
+    std::vector<Lanes> W_, inverse_;  // by feature
     AlikeRows alike_;
     bool compared_ = false;  // whether they were looked for
     Lanes total_weight_, square_of_mean_, best_b_;

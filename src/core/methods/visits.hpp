@@ -33,22 +33,24 @@ class Tour {
     Index operator[](Index s) const { return order_[s]; }
     bool whole() const { return active_ == static_cast<Index>(order_.size()); }
     void shuffle() {
+        all_ = whole();
         for (Index s = 0; s < active_; ++s) std::swap(order_[s], order_[s + random_.below(active_ - s)]);
     }
     void shrink(Index s) { std::swap(order_[s], order_[--active_]); }
     void take_all() { active_ = static_cast<Index>(order_.size()); }
     void start_again() { take_all(), slack_ = strategy::kFirstSlack; }
-    bool at_rest(double violation) const { return violation <= strategy::kRest && whole(); }
-    // Whether the rows that are left are right enough to look at all of them again.
+    bool at_rest(double violation) const { return violation <= strategy::kRest && all_; }
+    // Whether the rows that are left are right enough to look at all of them again; not where all have just been looked at.
     bool settled(double violation) {
-        if (violation > slack_) return false;
-        slack_ *= strategy::kTighter;
-        return true;
+        const bool right = violation <= slack_;
+        if (right) slack_ = strategy::kTighter * (all_ ? violation : slack_);
+        return right && !all_;
     }
 
   private:
     std::vector<Index> order_;
     Index active_;
+    bool all_ = true;  // whether this epoch began with all rows
     double slack_ = strategy::kFirstSlack;
     RandomNumbers random_;
 };
