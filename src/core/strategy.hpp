@@ -78,8 +78,10 @@ inline bool mostly_zeros(double stored) { return stored <= kMostStored; }
 constexpr Index kMostCoefficients = 8192;
 inline bool only_visits(Index n, Index D) { return D > kMostCoefficients && n > kRowSpaceRows; }
 // Newton's systems of sparse rows are solved by products with what these store, where the factor of a matrix would take longer: a
-// number in a product takes about a hundred times as long as one in a factor, and there are some hundreds of products.
-constexpr double kFactorPerNumber = 72000;
+// number in a product takes about a hundred times as long as one in a factor, and there are about a hundred products. To 1e-4 that
+// takes a fifth of the time at 40,000 (10,000 x 2,000, a random 1 %) and half of it at 8,000 to 10,000 (5,000 x 900 at 2 %, one-hot
+// columns); to 1e-6 as much there, and twice as much where these are alike and C is 10.
+constexpr double kFactorPerNumber = 8000;
 inline bool by_products(const Abilities& rows, Index n, Index D, double stored) {
     if (only_visits(n, D)) return true;
     return rows.sparse && n >= D && double(D) * double(D) * double(D) > kFactorPerNumber * stored;

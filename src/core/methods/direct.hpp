@@ -26,7 +26,7 @@ bool visit_rows(const Problem<Rows>& problem, const Options& options, const Solu
         if (start.slow) return false;
         const double stored = stored_numbers(problem.A);
         CoordinateDescent<Rows>(problem, options).run(start, strategy::patience(abilities<Rows>, n, d, stored, options.max_iter), best);
-        best.slow = best.gap() > options.tol && !strategy::by_products(abilities<Rows>, n, problem.D(), stored);
+        best.slow = best.gap() > options.tol && !strategy::only_visits(n, problem.D());
         return true;
     }
     return false;
@@ -70,8 +70,8 @@ void iterate_newton(const Problem<Rows>& problem, const Options& options, bool c
              std::min(options.max_iter - best.n_iter, strategy::kNewtonSteps), best);
 }
 
-// Goes on from what visits have found by products with the rows, where that is quicker than a factor; and by visits again should
-// these stall where there is nothing else. Returns whether all is done.
+// Goes on by products with the rows, where that is quicker than a factor, from what `best` holds: what visits have found, or the
+// solution at the C before; and by visits again should these stall where there is nothing else. Returns whether all is done.
 template <class Rows>
 bool finish_by_products(const Problem<Rows>& problem, const Options& options, Solution& best) {
     if constexpr (CanVisit<Rows>) {
@@ -100,7 +100,9 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     best.slow = start.slow;
     const bool visited = visit_rows(problem, options, start, best);
     if (visited && (best.gap() <= options.tol || best.n_iter >= options.max_iter)) return best;
-    if (visited && finish_by_products(problem, options, best)) return best;
+    const bool from_start = start.slow && !start.alpha.empty();  // visits were too slow at the C before, or have been at this one
+    if (from_start) certify(problem, start.theta, start.alpha, best);
+    if ((visited || from_start) && finish_by_products(problem, options, best)) return best;
     Solution from = visited ? best : start;
     if ((visited || best.slow) && !strategy::is_near(from.gap())) from.alpha.clear();
     solve_by_newton(problem, options, from, visited ? 0.0 : penalty, best);

@@ -34,8 +34,10 @@ class SideBySide {
         for (Index r = 0; r < n_; ++r) rows_[r].square = square_lanes(row(r), factors());
         if (intercept_) square_of_mean_ = square_of_mean();
         const double stored = std::max(work_.pass - double(n_), 1.0);
-        by_products_ = strategy::by_products(abilities<SparseRows>, n_, X.d + intercept_, stored);
-        patience_ = strategy::together(strategy::patience(abilities<SparseRows>, n_, X.d, stored, options.max_iter), by_products_);
+        const Index D = X.d + intercept_;
+        only_visits_ = strategy::only_visits(n_, D);
+        patience_ = strategy::together(strategy::patience(abilities<SparseRows>, n_, X.d, stored, options.max_iter),
+                                       strategy::by_products(abilities<SparseRows>, n_, D, stored));
     }
 
     // The problems at C, each solved or as far as it got; from the solution at the C before.
@@ -299,7 +301,7 @@ class SideBySide {
         for (Index i : lanes_[l].chosen.J) out.alpha.push_back(rows_[number_[i]].alpha[l]);
         out.objective = certified_[l].objective, out.dual_objective = certified_[l].dual;
         out.n_iter = work_.passes(options_.max_iter);
-        out.slow = out.gap() > options_.tol && !by_products_ && (!live_[l] || work_.done >= most_work());
+        out.slow = out.gap() > options_.tol && !only_visits_ && (!live_[l] || work_.done >= most_work());
         return out;
     }
 
@@ -320,7 +322,7 @@ class SideBySide {
     LaneState state_;
     std::array<Bounds, kLanes> certified_{};
     std::array<bool, kLanes> live_{}, gone_{};
-    bool by_products_ = false;  // whether what is too slow goes on by products with the rows
+    bool only_visits_ = false;  // whether what is too slow for them has little else to go on with
     std::array<Outlook, kLanes> outlook_{};
     BestIntercept kink_;
     double C_ = 0;

@@ -53,6 +53,10 @@ FEW_FEATURES, FEW_NUMBERS = 32, 1 << 16
 # C = 1 slow. The gap is a compromise with time: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3, with which other
 # members were averaged on one of twelve tasks, and with 1e-4 on none (benchmarks/text.py).
 TEXT = Defaults((-1.0, -0.5), highest=1.0, tol=1e-4)
+# Sparse rows of some hundred columns that are no text (categories, counts): where labels are noisy most multipliers are between their
+# bounds, and to 1e-7 a search over C up to 100 takes three to ten times as long, for the same accuracy (benchmarks/text.py noisy).
+WIDE = Defaults((0.0,), highest=1.0, tol=1e-4)
+WIDE_COLUMNS = 400
 # How large numbers of a column of text may be beside others: what is larger is a time or an amount, which would be all that counts
 # in the units of the data.
 TEXT_SIZES = 1e3
@@ -168,6 +172,8 @@ def defaults_of(features, X) -> Defaults:
         return KERNEL
     if is_text(X):
         return TEXT
+    if sparse.issparse(X) and X.shape[1] >= WIDE_COLUMNS:
+        return WIDE
     return FEW if X.shape[1] <= FEW_FEATURES and X.shape[0] * X.shape[1] <= FEW_NUMBERS else MANY
 
 
