@@ -4,7 +4,7 @@ The text is what every Python machine has: the standard library and the installe
 package they come from. With RADIUSMARGIN_DATA also a9a, w8a and the pixels of MNIST, where these are; with the packages
 liblinear-official and snapml also these.
 
-    python benchmarks/text.py [fits] [searches] [tolerance] [highest] [scaled] [several] [classes] [others] [--quick]
+    python benchmarks/text.py [fits] [searches] [tolerance] [highest] [scaled] [several] [noisy] [classes] [others] [--quick]
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ from common import forget_peak, human, peak, provenance, table, write_section
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from radiusmargin import FSVM, FSVMCV, SVM
@@ -377,6 +379,64 @@ def several(sets):
     return table(["text", 'FSVMCV(multi_class="ovo")', 'FSVMCV(multi_class="ovr")', "GridSearchCV(LinearSVC())"], rows)
 
 
+def drawn(n, d, share, rng):
+    """Numbers anywhere."""
+    X = sparse.random_array((n, d), density=share, rng=rng, format="csr")
+    return X, X @ rng.normal(size=d)
+
+
+def categories(n, columns, levels, rng):
+    """One column for each level of a category; few levels are common."""
+    frequency = 1 / np.arange(1, levels + 1)
+    codes = rng.choice(levels, size=(n, columns), p=frequency / frequency.sum()) + levels * np.arange(columns)
+    X = sparse.csr_array(
+        (np.ones(n * columns), codes.ravel(), np.arange(0, n * columns + 1, columns)), shape=(n, columns * levels)
+    )
+    return X, X @ rng.normal(size=X.shape[1])
+
+
+def counts(n, d, topics, rng):
+    """Counts of words of some topics."""
+    words, shares = rng.dirichlet(np.full(d, 0.02), size=topics), rng.dirichlet(np.full(topics, 0.3), size=n)
+    return sparse.csr_array(rng.poisson(60 * shares @ words).astype(float)), shares @ rng.normal(size=topics)
+
+
+# Sparse rows that are no text, and the share of their labels that say nothing.
+NOISY = {
+    "random, 5,000 x 400": (lambda rng: drawn(5_000, 400, 0.05, rng), 0.5),
+    "random, 5,000 x 900": (lambda rng: drawn(5_000, 900, 0.02, rng), 0.5),
+    "random, 10,000 x 2,000": (lambda rng: drawn(10_000, 2_000, 0.01, rng), 0.3),
+    "categories, 5,000 x 960": (lambda rng: categories(5_000, 20, 48, rng), 0.3),
+    "categories, 20,000 x 900": (lambda rng: categories(20_000, 15, 60, rng), 0.4),
+    "counts, 4,000 x 700": (lambda rng: counts(4_000, 700, 30, rng), 0.3),
+}
+
+
+def noisy_sets(quick):
+    for name, (make, noise) in list(NOISY.items())[: 1 if quick else None]:
+        rng = np.random.default_rng(0)
+        X, scores = make(rng)
+        y = np.where(rng.random(len(scores)) < noise, rng.random(len(scores)) < 0.5, scores > np.median(scores))
+        yield name, sparse.csr_array(X), y.astype(int)
+
+
+def noisy(sets):
+    """Searches where most multipliers are between their bounds."""
+    rows = []
+    for name, X, y in sets:
+        n = 7 * X.shape[0] // 10
+        wide = list(np.geomspace(1 / n, 100, 10))
+        fits = {
+            "as it comes": lambda X=X, y=y, n=n: FSVMCV().fit(X[:n], y[:n]),
+            "exact": lambda X=X, y=y, n=n, Cs=wide: FSVMCV(Cs=Cs, cv_tol=1e-7).fit(X[:n], y[:n]),
+            "logistic": lambda X=X, y=y, n=n: make_pipeline(StandardScaler(with_mean=False), LogisticRegressionCV()).fit(X[:n], y[:n]),
+        }  # fmt: skip
+        found = [cpu(fit, 1) for fit in fits.values()]
+        rows.append([name, *(f"{100 * model.score(X[n:], y[n:]):.2f}, {human(seconds)}" for seconds, model in found)])
+        print(*rows[-1], sep=" | ", flush=True)
+    return table(["data", "FSVMCV()", "Cs up to 100, cv_tol=1e-7", "LogisticRegressionCV()"], rows)
+
+
 # Gaussian blobs of many classes: (classes, rows of a class, features), and what is fitted to them.
 BLOBS = {"100 classes": (100, 20, 200), "1,000 classes": (1_000, 20, 50)}
 MANY = {
@@ -594,6 +654,10 @@ PARTS = {
         "Several classes: test accuracy and CPU seconds of a search, in pairs and each against the rest. `FSVMCV()` takes the latter where "
         "columns are as many as rows or more, a rule that was made with these texts in view.",
         lambda quick: several(packages(quick)),
+    ),
+    "noisy": (
+        "Sparse rows that are no text, drawn, with labels of which 30 to 50 % say nothing: test accuracy and CPU seconds of a search.",
+        lambda quick: noisy(noisy_sets(quick)),
     ),
     "classes": (
         "Many classes: growth of the peak resident set during `fit`, each in a process of its own.",

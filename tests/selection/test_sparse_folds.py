@@ -6,8 +6,10 @@ from scipy import sparse
 from sklearn.model_selection import ShuffleSplit
 
 from radiusmargin import FSVM, FSVMCV, SVM
+from radiusmargin.features.space import FeatureChoice
 from radiusmargin.geometry.scatter import feature_moments, sparse_moments
 from radiusmargin.geometry.tempered import can_whiten
+from radiusmargin.selection.kinds import MANY, WIDE, defaults_of
 from radiusmargin.selection.ways import sparse_folds
 
 CS = [0.05, 1.0, 20.0]
@@ -76,6 +78,9 @@ def test_defaults_follow_the_data():
     assert {m["whitening"] for m in FSVMCV([1.0, 2.0]).fit(X, y).cv_results_["params"]} == {-1.0, -0.5}
     X, y = counts(60, 20)
     assert {m["whitening"] for m in FSVMCV([1.0, 2.0]).fit(X, y).cv_results_["params"]} == {0, 0.5}
+    linear, (X, _) = FeatureChoice(), counts(60, 450)
+    assert defaults_of(linear, X) is WIDE
+    assert defaults_of(linear, X.toarray()) is MANY
 
 
 def test_what_is_too_wide_says_what_to_do():

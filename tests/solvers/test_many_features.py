@@ -301,6 +301,26 @@ def test_conjugate_gradients_finish_what_visits_leave():
     assert result.objective == pytest.approx(objective(X, y, 10.0, result.coef, result.intercept), rel=1e-10)
 
 
+@pytest.mark.parametrize("folds", [1, 5])
+def test_what_was_too_slow_to_visit_goes_on_by_products(folds):
+    """Labels that the rows do not tell: most multipliers are between their bounds, at every C of the path."""
+    rng = np.random.default_rng(0)
+    n, d, Cs = 700, 420, [0.3, 3.0, 30.0]
+    X = sparse.random_array((n, d), density=0.015, rng=rng, format="csr")
+    y = rng.choice([-1.0, 1.0], n)
+    rows = [np.flatnonzero(np.arange(n) % 5 != f) for f in range(folds)]
+    found = hinge_svm_batch(X, y, Cs, rows=rows, tol=1e-8, max_iter=2000)
+    for f, own in enumerate(rows):
+        for j, C in enumerate(Cs):
+            batch = Batch(Sparse(X[own]), y[own][None], np.ones(len(own)), np.array([C]))
+            exact = solve(batch, Options(1e-9, method="interior-point"))[0, 0]
+            assert exact.converged
+            assert found.converged[f, j]
+            assert found.objective[f, j] == pytest.approx(exact.objective, rel=2e-8)
+            value = objective(X[own], y[own], C, found.coef[f, j], found.intercept[f, j])
+            assert found.objective[f, j] == pytest.approx(value, rel=1e-10)
+
+
 def test_a_million_columns():
     rng = np.random.default_rng(0)
     X = sparse.random_array((300, 1_000_000), density=3e-5, random_state=rng, format="csr")
