@@ -49,9 +49,10 @@ class SideBySide {
             const double violation = epoch();
             if (!compared_ && work_.done > strategy::kContradicted * work_.pass) find_contradictions();
             done = tour_.at_rest(violation) || work_.done >= most_work();
-            if (tour_.settled(violation)) tour_.take_all();
+            const bool settled = tour_.settled(violation);
             if (worth_a_look() || done) look();
             done |= !strategy::go_on_together(n_live_, n_lanes());
+            if (settled && !done) tour_.take_all();
         }
         std::vector<Solution> found(lanes_.size());
         for (std::size_t l = 0; l < lanes_.size(); ++l) found[l] = solution(Index(l));
@@ -118,7 +119,6 @@ class SideBySide {
     void begin_at(double C) {
         const Lanes multiple = C_ > 0 ? multiples(C / C_) : Lanes{};
         C_ = C, n_live_ = 0, certified_.fill({});
-        tour_.start_again();
         for (Index l = 0; l < kLanes; ++l) state_.most[l] = HUGE_VAL, state_.least[l] = -HUGE_VAL;
         Lanes squares;
         for (Index r = 0; r < n_; ++r)
@@ -137,6 +137,11 @@ class SideBySide {
             if (intercept_) state_.rho[l] = strategy::intercept_penalty(mean, square_of_mean_[l], C * total_weight_[l]);
         }
         raise_contradictions();
+        // Rows without multipliers that were left out are right, and more so at a larger C: they are looked at when the others are.
+        tour_.start_again([&](Index r) {
+            const double* alpha = rows_[r].alpha.at;
+            return std::any_of(alpha, alpha + kLanes, [](double a) { return a > 0.0; });
+        });
     }
     // What the multipliers of the C before are multiplied by: as C is, but for the best multiple of that; where none of them is
     // at its bound a larger C changes nothing.
@@ -198,21 +203,23 @@ class SideBySide {
     }
     void fetch(Index r) const {  // says that row r comes soon
         X_.fetch(places_[r]);
-        for (const Lanes* line = &rows_[r].y; line <= &rows_[r].score; ++line) prefetch(line);
+        const LaneRow& own = rows_[r];
+        prefetch(&own.y), prefetch(&own.bound), prefetch(&own.square), prefetch(&own.alpha), prefetch(&own.score);
     }
 
-    // Whether all gaps may be small enough, by the scores that rows had when they were visited last, or one will take too long.
+    // Whether most gaps may be small enough, by the scores that rows had when they were visited last, or one will take too long.
     bool worth_a_look() {
         const LaneSums sums = sums_at(state_.b);
-        bool all_hopeful = true, one_hopeless = false;
+        Index hopeful = 0;
+        bool one_hopeless = false;
         for (Index l = 0; l < n_lanes(); ++l) {
             if (!live_[l]) continue;
             const double gap = estimated_gap(l, sums);
             outlook_[l].see(gap, options_.tol, work_);
-            all_hopeful &= gap <= strategy::kHopeful * options_.tol;
+            hopeful += gap <= strategy::kHopeful * options_.tol;
             one_hopeless |= outlook_[l].too_slow(patience_, work_);
         }
-        return all_hopeful || one_hopeless || work_.long_unseen();
+        return !strategy::go_on_together(n_live_ - hopeful, n_live_) || one_hopeless || work_.long_unseen();
     }
     static HeavySide heavy_side(const LaneSums& sums, Index l) { return {sums.free[l], sums.bound[l], sums.slack[l]}; }
     double estimated_gap(Index l, const LaneSums& sums) const {  // see coordinate_descent.hpp

@@ -38,7 +38,13 @@ class Tour {
     }
     void shrink(Index s) { std::swap(order_[s], order_[--active_]); }
     void take_all() { active_ = static_cast<Index>(order_.size()); }
-    void start_again() { take_all(), slack_ = strategy::kFirstSlack; }
+    // For another C: with the rows that were left, and those of the others that `wanted` names.
+    template <class Wanted>
+    void start_again(const Wanted& wanted) {
+        for (std::size_t s = active_; s < order_.size(); ++s)
+            if (wanted(order_[s])) std::swap(order_[s], order_[active_++]);
+        slack_ = strategy::kFirstSlack;
+    }
     bool at_rest(double violation) const { return violation <= strategy::kRest && all_; }
     // Whether the rows that are left are right enough to look at all of them again; not where all have just been looked at.
     bool settled(double violation) {
