@@ -49,10 +49,10 @@ class SideBySide {
             const double violation = epoch();
             if (!compared_ && work_.done > strategy::kContradicted * work_.pass) find_contradictions();
             done = tour_.at_rest(violation) || work_.done >= most_work();
-            const bool settled = tour_.settled(violation);
-            if (worth_a_look() || done) look();
+            bool all_again = tour_.settled(violation);
+            if (worth_a_look() || done) look(), all_again = true;  // what it found of rows that were left out is to be put right
             done |= !strategy::go_on_together(n_live_, n_lanes());
-            if (settled && !done) tour_.take_all();
+            if (all_again && !done) tour_.take_all();
         }
         std::vector<Solution> found(lanes_.size());
         for (std::size_t l = 0; l < lanes_.size(); ++l) found[l] = solution(Index(l));

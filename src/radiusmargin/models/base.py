@@ -212,6 +212,7 @@ class MarginClassifier(MarginEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Computation is in double precision: of other numbers, dense or sparse, a copy of the whole is made.
             `FSVM` and `SVM` take rows in chunks as well: a dask array or data frame, an array on disk, or a function that
             returns an iterator of ``(X, y)`` or ``(X, y, sample_weight)`` each time it is called.
         y : array-like of shape (n_samples,)
