@@ -54,7 +54,7 @@ FEW_FEATURES, FEW_NUMBERS = 32, 1 << 16
 # members were averaged on one of twelve tasks, and with 1e-4 on none (benchmarks/text.py).
 TEXT = Defaults((-1.0, -0.5), highest=1.0, tol=1e-4)
 # Sparse rows of some hundred columns that are no text (categories, counts): where labels are noisy most multipliers are between their
-# bounds, and to 1e-7 a search over C up to 100 takes three to ten times as long, for the same accuracy (benchmarks/text.py noisy).
+# bounds, and to 1e-7 a search over C up to 100 takes up to eight times as long, for the same accuracy (benchmarks/text.py noisy).
 WIDE = Defaults((0.0,), highest=1.0, tol=1e-4)
 WIDE_COLUMNS = 400
 # How large numbers of a column of text may be beside others: what is larger is a time or an amount, which would be all that counts
