@@ -65,7 +65,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     ----------
     Cs : int or list of float, default=10
         Values of C, or how many to choose from the data: up to 100, with a kernel 1,000, for a sparse matrix of 400 columns or
-        more 1, and for text (see `whitening`) 1 over the mean square of the rows' lengths. A chosen range grows while the best C lies at its edge. Of several kinds of
+        more 1, and for text (see `whitening`) 1 over the mean square of the rows' lengths. A chosen range grows while the
+        best C lies at its edge. Of several kinds of
         kernels the range is fixed, and kernels have half as many.
     whitening : float, list or None, default=None
         Exponents of the scatter: -1 is the SVM in the units of the data, 0 that on standardised features, 1 is F-SVM. None is
@@ -120,7 +121,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         Relative gap of the final fit.
     cv_tol : float or None, default=None
         Relative gap of the fits that are only scored. None is 1e-7, where scores and choice are those of exact fits; 1e-4 for a
-        sparse matrix of 400 columns or more, where the choice is; and 1e-3 with a kernel, where it nearly always is. With
+        sparse matrix of 400 columns or more, where it is on text; and 1e-3 with a kernel, where it nearly always is. With
         a kernel 1e-4 or more is relative to the loss of a separator that is zero, and is estimated.
     verbose : int, default=0
         1 shows progress on standard error.
