@@ -34,7 +34,7 @@ def by_hand(X, y, splits, weight, **params):
             for train, test in splits:
                 cut = np.ix_(train, train) if precomputed else train
                 unseen = X[np.ix_(test[:1], train)] if precomputed else X[test[:1]]
-                model = FSVM(C, whitening=0.0, gamma=gamma, tol=1e-10, **params).fit(X[cut], y[train], weight[train])
+                model = FSVM(C, whitening=0.0, gamma=gamma, tol=1e-8, **params).fit(X[cut], y[train], weight[train])
                 values.setdefault((C, gamma), []).append(first_decision(model, unseen, y[test]))
     return values
 

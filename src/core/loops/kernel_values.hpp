@@ -42,7 +42,7 @@ class PackedRows {
 
 // Sums over d features are made of sums over so many: rounding grows with this and with how many of these there are.
 constexpr Index kFeaturesAtOnce = 64;
-inline double summation_rounding(Index d) { return 6e-8 * double(std::min<Index>(d, kFeaturesAtOnce + d / kFeaturesAtOnce) + 2); }
+inline double terms_in_sum(Index d) { return double(std::min<Index>(d, kFeaturesAtOnce + d / kFeaturesAtOnce)); }
 
 // out[r][j] = k(row r, column j) for m rows of d numbers each, one after the other. With the squares of the rows, and those of
 // the columns added to these, distances come from inner products: half of the arithmetic, and more rounding.

@@ -255,6 +255,29 @@ RM_CLONES double dot(Index n, const double* a, const double* b) {
     return sum;
 }
 
+// Knuth's exact sum of two numbers: what rounding took from s + p is added to `rest`.
+static inline void add_exactly(double p, double& s, double& rest) {
+    const double sum = s + p, added = sum - s;
+    rest += (s - (sum - added)) + (p - added);
+    s = sum;
+}
+
+RM_CLONES void compensated_axpy(Index n, double t, const double* x, double* y, double* rest) {
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) add_exactly(t * x[i], y[i], rest[i]);
+}
+
+RM_CLONES void compensated_dot(Index n, const double* a, const double* b, double& sum, double& rest) {
+    constexpr Index kWidth = 8;
+    double sums[kWidth] = {}, rests[kWidth] = {};
+    Index i = 0;
+    for (; i + kWidth <= n; i += kWidth)
+#pragma omp simd
+        for (Index k = 0; k < kWidth; ++k) add_exactly(a[i + k] * b[i + k], sums[k], rests[k]);
+    for (; i < n; ++i) add_exactly(a[i] * b[i], sums[0], rests[0]);
+    for (Index k = 0; k < kWidth; ++k) add_exactly(sums[k], sum, rest), rest += rests[k];
+}
+
 RM_CLONES void axpy(Index n, double t, const double* x, double* y) {
 #pragma omp simd
     for (Index i = 0; i < n; ++i) y[i] += t * x[i];

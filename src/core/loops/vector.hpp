@@ -53,6 +53,9 @@ BoxSums clip_to_box(Index n, const double* y, const double* c, double* alpha);
 void shift_in_box(Index n, const double* y, double label, double scale, double fill, const double* c, double* alpha);
 double hinge_loss(Index n, const double* c, const double* z);  // sum c max(z, 0)
 double dot(Index n, const double* a, const double* b);
+// y + rest += t x, and sum + rest += a'b, in which no sum is rounded (only products and the rests are).
+void compensated_axpy(Index n, double t, const double* x, double* y, double* rest);
+void compensated_dot(Index n, const double* a, const double* b, double& sum, double& rest);
 void axpy(Index n, double t, const double* x, double* y);
 void scaled_axpy(Index n, double t, const double* s, const double* x, double* y);  // y += t s x
 

@@ -1,6 +1,6 @@
 // The strict certificate of a kernel problem: both objectives at the multipliers as they are and the best intercept for them,
 // in double precision. It needs f of the rows that have a multiplier, and of those that might have a loss; the others are
-// farther from the margin than single precision can be wrong.
+// farther from the margin than single precision can be wrong about these multipliers.
 #pragma once
 #include "methods/kernel_problem.hpp"
 
@@ -17,52 +17,64 @@ class KernelCertificate {
   public:
     explicit KernelCertificate(KernelProblem& problem) : p_(problem) {}
 
-    // f of the problem becomes exact wherever it matters, and the sum of v zero.
+    // f of the problem becomes exact wherever it matters, and the sum of v zero. The objective is rounded up and its bound down,
+    // by as much as the sums and kernel values of double precision may be off.
     void evaluate(PairSolution& found) {
         p_.restore_balance();
         find_rows_that_matter();
         const Vector scores = exact_scores();
-        double total = 0, square = 0, loss = 0;
+        long double square = 0, loss = 0;
+        double at_risk = 0;
         for (std::size_t r = 0; r < rows_.size(); ++r) {
             const Index i = rows_[r];
             p_.f[i] = p_.y[i] - scores[r];
-            total += p_.alpha[i], square += p_.alpha[i] * p_.y[i] * scores[r];
+            square += (long double)(p_.alpha[i] * p_.y[i]) * scores[r];
         }
-        const double b = p_.intercept ? best_intercept() : 0.0;
-        for (Index i : rows_) loss += p_.c[i] * std::max(0.0, p_.y[i] * (p_.f[i] - b));
-        found.negative = square < -strategy::kNegativeSquare * total;
-        found.intercept = b, found.objective = 0.5 * square + loss, found.dual_objective = total - 0.5 * square;
+        const double b = p_.intercept ? best_intercept() : 0.0, error = error_of_f(b);
+        for (Index i : rows_) {
+            const double slack = p_.y[i] * (p_.f[i] - b);
+            loss += (long double)(p_.c[i]) * std::max(0.0, slack);
+            if (slack > -error) at_risk += p_.c[i] * p_.c[i];
+        }
+        found.negative = square < -strategy::kNegativeSquare * total_ - total_ * error;
+        found.intercept = b;
+        const double of_square = 0.5 * error * length_, of_loss = error * std::sqrt(at_risk);
+        found.objective = double(0.5L * square + loss) + of_square + of_loss;
+        found.dual_objective = double(total_ - 0.5L * square) - of_square;
     }
 
   private:
-    // Those with a multiplier, and then those whose loss is not certain to be zero.
+    // Those with a multiplier, and then those whose loss is not certain to be zero. What f was before does not matter: it has
+    // followed multipliers that may have been larger by far.
     void find_rows_that_matter() {
-        const double doubt = doubt_of_f();
+        for (Index i : p_.taking_part) total_ += p_.alpha[i], length_ += p_.alpha[i] * p_.alpha[i];
+        length_ = std::sqrt(length_);
+        const double doubt = 2.0 * p_.rows.single_rounding() * total_;
+        if (std::isfinite(doubt)) p_.compute_f_anew();
         const Corridor corridor = p_.corridor_of(p_.taking_part);
         std::vector<Index> near;
         for (Index i : p_.taking_part) {
             const double worst = !p_.intercept ? 0.0 : p_.y[i] > 0 ? corridor.lowest : corridor.highest;  // intercept
             if (p_.alpha[i] > 0)
                 rows_.push_back(i);
-            else if (!(p_.y[i] * (p_.f[i] - worst) < -2.0 * doubt))
+            else if (!std::isfinite(doubt) || !(p_.y[i] * (p_.f[i] - worst) < -doubt))
                 near.push_back(i);
         }
         with_multiplier_ = Index(rows_.size());
         rows_.insert(rows_.end(), near.begin(), near.end());
     }
 
-    // How far f may be off: rounding of K times the multipliers, and that of the working set's own f.
-    double doubt_of_f() const {
-        double total = 0, largest = 0;
-        for (Index i : p_.taking_part) total += p_.alpha[i], largest = std::max(largest, std::abs(p_.f[i]));
-        return p_.rows.rounding() * total + 1e-5 * largest;
+    // How far f - b may be off: rounding of kernel values and of their products with v, which is independent from one to the
+    // next (four standard deviations; added up it would be tens of times what is ever seen), and of the result.
+    double error_of_f(double b) const {
+        const double each = p_.rows.double_rounding() + kDouble * (p_.rows.largest() + std::abs(b));
+        return 4.0 * (each * length_ + kDouble * (1.0 + std::abs(b)));
     }
 
-    // Kv at these rows, in blocks of K that are used from both sides.
+    // Kv at these rows, in blocks of K that are used from both sides; sums are compensated.
     Vector exact_scores() const {
-        constexpr Index kHeight = 128, kWidth = 512;
         const Index all = Index(rows_.size()), m = with_multiplier_;
-        Vector scores(all, 0.0), v(all, 0.0), block(kHeight * kWidth);
+        Vector scores(all, 0.0), rests(all, 0.0), v(all, 0.0), block(kHeight * kWidth);
         for (Index r = 0; r < m; ++r) v[r] = p_.y[rows_[r]] * p_.alpha[rows_[r]];
         for (Index i = 0; i < m; i += kHeight) {
             const Index height = std::min(kHeight, m - i);
@@ -71,11 +83,13 @@ class KernelCertificate {
                 p_.rows.source().block(rows_.data() + i, height, rows_.data() + j, width, block.data());
                 p_.poll();
                 for (Index r = 0; r < height; ++r) {
-                    axpy(width, v[i + r], block.data() + r * width, scores.data() + j);
-                    if (j > i) scores[i + r] += dot(width, block.data() + r * width, v.data() + j);
+                    const double* K = block.data() + r * width;
+                    compensated_axpy(width, v[i + r], K, scores.data() + j, rests.data() + j);
+                    if (j > i) compensated_dot(width, K, v.data() + j, scores[i + r], rests[i + r]);
                 }
             }
         }
+        axpy(all, 1.0, rests.data(), scores.data());
         return scores;
     }
 
@@ -97,7 +111,10 @@ class KernelCertificate {
         return corridor.highest;
     }
 
+    static constexpr Index kHeight = 128, kWidth = 512;  // of a block of K
+
     KernelProblem& p_;
+    double total_ = 0.0, length_ = 0.0;  // sum and root of the sum of squares of the multipliers
     std::vector<Index> rows_;
     Index with_multiplier_ = 0;
 };

@@ -95,17 +95,33 @@ class KernelProblem {
     }
     void set_known() { known_ = alpha; }  // f is that of the multipliers
 
-    // Pairs keep sum v = 0 but for rounding; the row that has most room both ways takes what has gathered.
+    // From the multipliers alone: its error is then the rounding of K times their sum, whatever they were before.
+    void compute_f_anew() {
+        std::copy_n(y, n, f.begin());
+        std::fill(known_.begin(), known_.end(), 0.0);
+        update_f();
+    }
+
+    // Pairs keep sum v = 0 but for rounding; the row that has most room both ways takes what has gathered. Where none has, the
+    // multipliers of the heavier class are scaled down.
     void restore_balance() {
         if (!intercept) return;
-        double excess = 0, most = 0;
+        double positive = 0, negative = 0, most = 0;
         Index freest = -1;
         for (Index i : taking_part) {
             const double room = std::min(alpha[i], c[i] - alpha[i]);
-            excess += y[i] * alpha[i];
+            (y[i] > 0 ? positive : negative) += alpha[i];
             if (room > most) most = room, freest = i;
         }
-        if (most > std::abs(excess)) alpha[freest] -= y[freest] * excess;
+        const double excess = positive - negative;
+        if (excess == 0.0) return;
+        if (most > std::abs(excess)) {
+            alpha[freest] -= y[freest] * excess;
+            return;
+        }
+        const double heavier = excess > 0 ? 1.0 : -1.0, scale = std::min(positive, negative) / std::max(positive, negative);
+        for (Index i : taking_part)
+            if (y[i] == heavier) alpha[i] *= scale;
     }
 
     KernelRows& rows;

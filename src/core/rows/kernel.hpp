@@ -22,8 +22,28 @@ class KernelSource {
     // Of these rows only; null where that would be no gain.
     virtual std::unique_ptr<KernelSource> part(const std::vector<Index>&) const { return nullptr; }
     virtual Index together() const { return 1; }  // rows that are best computed at once
-    virtual double rounding() const = 0;  // how far values of single precision may be off, relative to the largest
+    // How far a value of `rows` may be off, in single precision, and how far one of `block` typically is, in double precision.
+    virtual double single_rounding() const = 0;
+    virtual double double_rounding() const = 0;
 };
+
+// Relative rounding of one operation.
+constexpr double kSingle = 6e-8, kDouble = 1.2e-16;
+
+// Bound on the error of a value whose inner product, or distance, has `terms` terms; `square` is the longest row's |x|^2.
+inline double value_rounding(const KernelParameters& kernel, double eps, double terms, double square) {
+    switch (kernel.kind) {
+        case KernelKind::rbf:
+        case KernelKind::laplacian: return eps * (2 + 0.4 * (terms + 2));  // t exp(-t) <= 0.4
+        case KernelKind::linear: return eps * (terms + 2) * square;
+        case KernelKind::poly: {
+            const double base = kernel.gamma * square + std::abs(kernel.coef0);
+            return eps * (terms + 5) * double(kernel.degree) * std::pow(base, double(kernel.degree));
+        }
+        case KernelKind::sigmoid: return eps * (5 + (terms + 2) * kernel.gamma * square);  // tanh has slope one at most
+    }
+    return HUGE_VAL;
+}
 
 template <class T>
 std::vector<T*> row_pointers(T* first, Index m, Index stride) {
@@ -36,10 +56,12 @@ class DenseKernel : public KernelSource {
   public:
     DenseKernel(const KernelParameters& kernel, const double* X, Index n, Index d)
         : kernel_(kernel), X_(X), n_(n), d_(d), columns_(X, nullptr, n, d, mean().data()) {
+        measure_rows();
         choose_distances();
     }
     DenseKernel(const KernelParameters& kernel, Vector X, Index n, Index d)
         : kernel_(kernel), own_(std::move(X)), X_(own_.data()), n_(n), d_(d), columns_(X_, nullptr, n, d, mean().data()) {
+        measure_rows();
         choose_distances();
     }
     Index n() const override { return n_; }
@@ -75,11 +97,16 @@ class DenseKernel : public KernelSource {
     }
     // One row alone is a pass over all data: with many features, as slow as memory.
     Index together() const override { return strategy::rows_at_once(d_); }
-    // The sum of d terms, then t exp(-t) <= 0.4 or the power.
-    double rounding() const override {
-        if (longest_ > 0.0) return 3e-7 + strategy::kRoundingOfProducts;
-        const double power = kernel_.kind == KernelKind::poly ? kernel_.degree : 1.0;
-        return 3e-7 + summation_rounding(d_) * (kernel_.of_distance() ? 0.4 : power);
+    // Differences inherit the rounding of the rows to single precision, however close these are; 2 sqrt(t) exp(-t) <= 0.86.
+    double single_rounding() const override {
+        double offset = longest_ > 0.0 ? strategy::kRoundingOfProducts : 0.0;
+        if (kernel_.kind == KernelKind::rbf) offset += 0.86 * 2 * kSingle * std::sqrt(kernel_.gamma * largest_square_);
+        if (kernel_.kind == KernelKind::laplacian)
+            offset += 2 * kSingle * kernel_.gamma * std::sqrt(double(d_) * largest_square_);
+        return offset + value_rounding(kernel_, kSingle, terms_in_sum(d_), largest_square_);
+    }
+    double double_rounding() const override {
+        return value_rounding(kernel_, kDouble, std::sqrt(terms_in_sum(d_)), largest_square_);
     }
 
   private:
@@ -87,8 +114,16 @@ class DenseKernel : public KernelSource {
     // a half: rows that are too long for it get differences, also against short ones.
     void choose_distances() {
         if (kernel_.kind != KernelKind::rbf || strategy::rows_at_once(d_) == 1) return;
-        longest_ = (strategy::kRoundingOfProducts / (2.0 * summation_rounding(d_ + 2)) - 0.5) / kernel_.gamma;
+        longest_ = (strategy::kRoundingOfProducts / (2.0 * kSingle * (terms_in_sum(d_ + 2) + 2)) - 0.5) / kernel_.gamma;
         if (longest_ > 0.0) columns_.add_squares();
+    }
+    void measure_rows() {
+        const Vector origin = mean();
+        for (Index i = 0; i < n_; ++i) {
+            double square = 0;
+            for (Index k = 0; k < d_; ++k) square += (X_[i * d_ + k] - origin[k]) * (X_[i * d_ + k] - origin[k]);
+            largest_square_ = std::max(largest_square_, square);
+        }
     }
     bool is_short(Index i) const { return longest_ > 0.0 && columns_.squares()[i] <= longest_; }
     // Distances know no origin; near the mean single precision has most to say about them.
@@ -103,6 +138,7 @@ class DenseKernel : public KernelSource {
     const double* X_;
     Index n_, d_;
     PackedRows<float> columns_;
+    double largest_square_ = 0.0;  // |x|^2, from the mean where the kernel is of distances
     double longest_ = 0.0;  // |x|^2 of rows whose distances come from inner products
 };
 
@@ -138,20 +174,23 @@ class SparseKernel : public KernelSource {
         source->own_ = std::move(chosen);
         return source;
     }
-    // Distances come from inner products here, whose rounding is that of the lengths of the rows.
-    double rounding() const override {
-        double longest = 0, most = 0;
-        for (Index i = 0; i < X_.n; ++i) {
-            const auto first = X_.indptr[i], count = X_.indptr[i + 1] - first;
-            longest = std::max(longest, dot(count, X_.values + first, X_.values + first));
-            most = std::max(most, double(count));
-        }
-        const double sum = 6e-8 * (most + 4), power = kernel_.kind == KernelKind::poly ? kernel_.degree : 1.0;
-        if (kernel_.kind == KernelKind::laplacian) longest = std::sqrt(longest * most);
-        return 3e-7 + sum * (kernel_.of_distance() ? 4.0 * kernel_.gamma * longest : power);
-    }
+    double single_rounding() const override { return rounding(kSingle); }
+    double double_rounding() const override { return rounding(kDouble); }
 
   private:
+    // Distances come from inner products here, whose rounding is that of the lengths of the rows.
+    double rounding(double eps) const {
+        double square = 0, terms = 0;
+        for (Index i = 0; i < X_.n; ++i) {
+            const auto first = X_.indptr[i], count = X_.indptr[i + 1] - first;
+            square = std::max(square, dot(count, X_.values + first, X_.values + first));
+            terms = std::max(terms, double(count));
+        }
+        double lengths = 0;
+        if (kernel_.of_distance())
+            lengths = kernel_.gamma * (kernel_.kind == KernelKind::laplacian ? std::sqrt(square * terms) : square);
+        return 4 * eps * (terms + 4) * lengths + value_rounding(kernel_, eps, terms, square);
+    }
     struct Chosen {
         Vector values;
         std::vector<std::int32_t> indices;
@@ -178,7 +217,12 @@ class GivenKernel : public KernelSource {
         for (Index r = 0; r < m; ++r)
             for (Index j = 0; j < k; ++j) out[r * k + j] = K_[I[r] * n_ + J[j]];
     }
-    double rounding() const override { return 6e-8; }
+    double single_rounding() const override {
+        double largest = 0;
+        for (Index i = 0; i < n_ * n_; ++i) largest = std::max(largest, std::abs(K_[i]));
+        return kSingle * largest;
+    }
+    double double_rounding() const override { return 0.0; }
 
   private:
     const double* K_;
@@ -194,9 +238,8 @@ class KernelRows {
     static constexpr Index kFewest = 64;  // rows that are kept whatever the budget
     KernelRows(std::unique_ptr<KernelSource> source, double cache_bytes)
         : source_(std::move(source)), n_(source_->n()), budget_(cache_bytes), diagonal_(source_->diagonal()), slot_(n_, -1) {
-        double largest = 0;
-        for (double k : diagonal_) largest = std::max(largest, std::abs(k));
-        rounding_ = source_->rounding() * largest;
+        for (double k : diagonal_) largest_ = std::max(largest_, std::abs(k));
+        single_rounding_ = source_->single_rounding(), double_rounding_ = source_->double_rounding();
         const double rows = cache_bytes / (sizeof(float) * double(n_));
         capacity_ = std::clamp(Index(std::min(rows, double(n_))), std::min(kFewest, n_), n_);
     }
@@ -204,7 +247,9 @@ class KernelRows {
     Index n() const { return n_; }
     Index capacity() const { return capacity_; }
     double budget() const { return budget_; }
-    double rounding() const { return rounding_; }  // of a value
+    double single_rounding() const { return single_rounding_; }
+    double double_rounding() const { return double_rounding_; }
+    double largest() const { return largest_; }  // of the diagonal
     const Vector& diagonal() const { return diagonal_; }
     const KernelSource& source() const { return *source_; }
     bool has(Index i) const { return slot_[i] >= 0; }
@@ -248,7 +293,7 @@ class KernelRows {
 
     std::unique_ptr<KernelSource> source_;
     Index n_, capacity_;
-    double budget_, rounding_;
+    double budget_, largest_ = 0.0, single_rounding_, double_rounding_;
     Vector diagonal_;
     std::vector<Index> slot_;  // of each row, or -1
     std::vector<Slot> slots_;
