@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from pathlib import Path
 
@@ -42,8 +43,14 @@ PAPER = (
     type=click.Path(path_type=Path),
     help="Folder for tables and the store.",
 )
+@click.option(
+    "--into",
+    metavar="PAGE.md#BLOCK",
+    help="Rewrite a block of a page, and its record in tables/BLOCK.json: command, table, caption.",
+)
 @click.option("--offline", is_flag=True, help="For the faces: pairs that need no download, in place of LFW.")
-def command(what, protocol, jobs, quick, out, offline, differences, **options):
+@click.pass_context
+def command(context, what, protocol, jobs, quick, out, offline, differences, into, **options):
     """Run the paper's experiments and print our numbers beside its own.
 
     Needs the IDA and UCI sets, and LFW for table6 and figures 3 to 5: set RADIUSMARGIN_DATA to their folder. "all" is
@@ -60,11 +67,56 @@ def command(what, protocol, jobs, quick, out, offline, differences, **options):
         raise click.UsageError("--against goes with one table: the models of all of them differ")
     if out.exists() and not out.is_dir():
         raise click.UsageError(f"--out must be a folder, and {out} is a file")
+    into = _checked_block(into, what)
     how = {"protocol": protocol, "jobs": jobs, "quick": quick, "offline": offline}
     make = partial(_one, options=options, out=out, differences=differences, **how)
     if what == "all":
         return _all(make, out)
-    return 1 if make(what)[1] else 0
+    exhibit, failed, details = make(what)
+    if into is not None:
+        _write_blocks(*into, _call(context), {"": exhibit.table} | {f"-{end}": table for end, table in details.items()})
+    return 1 if failed else 0
+
+
+def _checked_block(into, what):
+    """(page, name of the block) of an option; a mistake is told before the work."""
+    if into is None:
+        return None
+    from ..experiments.captions import pick_block
+
+    page, _, block = into.partition("#")
+    if what == "all" or not Path(page).is_file() or pick_block(Path(page).read_text(encoding="utf-8"), block) is None:
+        raise click.UsageError(
+            f"--into takes one table and PAGE.md#BLOCK, where PAGE.md has <!-- begin BLOCK --> and <!-- end BLOCK -->; got {into}"
+        )
+    return Path(page), block
+
+
+#: Options that say where results go and how fast they come, not what they are.
+PLACES = ("jobs", "out", "into")
+
+
+def _call(context) -> str:
+    """The command as it was called, without options about places."""
+    words = ["radiusmargin", "reproduce", context.params["what"]]
+    for option in context.command.params:
+        value = context.params[option.name]
+        if context.get_parameter_source(option.name).name == "COMMANDLINE" and option.name not in (*PLACES, "what"):
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            words += option.opts[:1] if getattr(option, "is_flag", False) else [option.opts[0], text]
+    return shlex.join(words)
+
+
+def _write_blocks(page, block, call, tables):
+    """Rewrite the block of a table, and those of the tables behind it that the page has."""
+    from ..experiments.captions import pick_block, save_block
+    from ..experiments.tables import markdown_rows
+
+    for ending, table in tables.items():
+        if pick_block(page.read_text(encoding="utf-8"), block + ending) is not None:
+            record = {"page": page.name, "command": call, "facts": table.facts, "table": markdown_rows(table)}
+            for path in save_block(page, block + ending, record):
+                console().print(f"wrote {path}", markup=False)
 
 
 def _all(make, out) -> int:
@@ -78,13 +130,13 @@ def _all(make, out) -> int:
         except DataError as error:
             skipped[name] = str(error).partition("\n")[0]
             console().print(f"{name} left out: {skipped[name]}", style="yellow", markup=False)
-    path = exhibits.joined((exhibit for exhibit, _ in made.values()), skipped, out / "report.html")
+    path = exhibits.joined((exhibit for exhibit, _, _ in made.values()), skipped, out / "report.html")
     console().print(f"wrote {path}", markup=False)
-    return 1 if any(failed for _, failed in made.values()) else 0
+    return 1 if any(failed for _, failed, _ in made.values()) else 0
 
 
 def _one(name, *, options, out, differences, **how):
-    """(exhibit, number of cells that failed); its files are written and its tables are shown."""
+    """(exhibit, number of cells that failed, tables behind it); its files are written and its tables are shown."""
     from ..experiments import exhibits, outputs
     from ..experiments.tables import write_table
 
@@ -107,7 +159,7 @@ def _one(name, *, options, out, differences, **how):
         show_table(table, terminal)
     for path in written:
         terminal.print(f"wrote {path}", markup=False)
-    return exhibit, failed
+    return exhibit, failed, details
 
 
 def _picture(make, name, options):

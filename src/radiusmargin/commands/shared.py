@@ -159,6 +159,8 @@ def show_table(table, out: Console, max_notes: int | None = None) -> None:
         else:
             shown.add_row(*map(_rich_cell, row))
     out.print(shown)
+    if table.facts:
+        out.print(Text(table.caption, style="italic"))
     for note in table.notes[:max_notes]:
         out.print(Text(f"· {note}", style="dim"))
 

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from ..datasets import get_dataset, load
 from ..models import FSVM
 from . import outputs
+from .captions import single_facts
 from .neighbours import maps
 from .paper import PAPER_ROWS, paper_sizes
 from .tables import Table, TableCell, to_html, write_text
@@ -53,7 +54,8 @@ def table1() -> Exhibit:
         "The accuracies of the paper's Tables 2 and 4 fit the binary sets of IDA.",
         "The solar flares of the paper are the 144 different rows of IDA's 1,066.",
     )
-    return Exhibit("Table 1: the sets", Table("Table 1: the sets", ("set", "paper", "UCI", "IDA"), rows, notes, data))
+    title, header = "Table 1: the sets", ("set", "paper", "UCI", "IDA")
+    return Exhibit(title, Table(title, header, rows, notes, data, facts=single_facts()))
 
 
 def _size(rows, features, classes) -> str:
@@ -79,7 +81,8 @@ def figure1(dataset="sklearn/breast_cancer", C=0.1, eta=1.0) -> Exhibit:
         f"C = {C:g}. The plane of a picture is spanned by the normal of the separator and the largest spread across it.",
         "The metric of F-SVM itself has rank one: nothing is left across the separator.",
     )
-    return Exhibit(title, Table(title, header, rows, notes, data), {"figure1": plot_margins(views)})
+    table = Table(title, header, rows, notes, data, facts=single_facts())
+    return Exhibit(title, table, {"figure1": plot_margins(views)})
 
 
 def map_figure(dataset="sklearn/wine") -> Exhibit:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import results
+from .captions import run_facts
 from .differences import detail_tables
 from .faces import examples_table, make_figure, roc_table
 from .recommend import recommend
@@ -40,13 +41,16 @@ def main_table(outcome: Outcome) -> Table:
         table = results.accuracy_table(outcome.summary, spec)
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
     notes += (*outcome.notes, *results.provenance_notes(outcome.summary))
-    return replace(table, notes=notes)
+    return replace(table, notes=notes, facts=run_facts(spec, outcome.summary))
 
 
 def details(outcome: Outcome) -> dict[str, Table]:
     """Differences and choices behind a table of accuracies, by the ending of their file names; else nothing."""
     spec = outcome.spec
-    return detail_tables(outcome.summary) if spec.quantity == "accuracy" and not spec.components else {}
+    if spec.quantity != "accuracy" or spec.components:
+        return {}
+    facts = run_facts(spec, outcome.summary)
+    return {ending: replace(table, facts=facts) for ending, table in detail_tables(outcome.summary).items()}
 
 
 def main_figure(outcome: Outcome):

@@ -11,9 +11,12 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from .captions import caption
+
 __all__ = [
     "Table",
     "TableCell",
+    "markdown_rows",
     "to_csv",
     "to_html",
     "to_latex",
@@ -38,7 +41,8 @@ class TableCell:
 class Table:
     """A title, a header, rows of cells (the first of each names the row), and notes beneath.
 
-    ``data`` is the same as plain records, for CSV; ``rule_before`` is the row where the summary begins.
+    ``data`` is the same as plain records, for CSV; ``rule_before`` is the row where the summary begins; ``facts`` are what
+    the caption is computed from, empty for a table without one.
     """
 
     title: str
@@ -47,6 +51,12 @@ class Table:
     notes: tuple[str, ...] = ()
     data: list[dict] = field(default_factory=list)
     rule_before: int | None = None
+    facts: dict = field(default_factory=dict)
+
+    @property
+    def caption(self) -> str:
+        """Runs, configurations, protocol, models and version behind the table."""
+        return caption(self.facts) if self.facts else ""
 
 
 def transposed(table: Table, corner: str) -> Table:
@@ -73,10 +83,16 @@ def to_markdown(table: Table) -> str:
     | x | **1** ▲ |
     <BLANKLINE>
     """
-    lines = [f"## {table.title}", "", _pipes(table.header), "|---" + "|---:" * (len(table.header) - 1) + "|"]
-    lines += [_pipes(_markdown_cell(cell) for cell in row) for row in table.rows]
-    lines += ["", *(f"- {note}" for note in table.notes), *[""] * bool(table.notes)]
+    lines = [f"## {table.title}", "", *markdown_rows(table), ""]
+    lines += [f"*{table.caption}*", ""] if table.facts else []
+    lines += [*(f"- {note}" for note in table.notes), *[""] * bool(table.notes)]
     return "\n".join(lines)
+
+
+def markdown_rows(table: Table) -> list[str]:
+    """The lines of a Markdown table, its header first."""
+    head = [_pipes(table.header), "|---" + "|---:" * (len(table.header) - 1) + "|"]
+    return head + [_pipes(_markdown_cell(cell) for cell in row) for row in table.rows]
 
 
 def _pipes(texts):
@@ -125,7 +141,8 @@ def to_latex(table: Table) -> str:
             lines.append(r"\midrule")
         lines.append(_ampersands(_latex_cell(cell) for cell in row))
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\smallskip\footnotesize {escape_latex(note)}" for note in table.notes]
+    notes = (*[table.caption] * bool(table.facts), *table.notes)
+    lines += [rf"\par\smallskip\footnotesize {escape_latex(note)}" for note in notes]
     return "\n".join([*lines, r"\end{table}", ""])
 
 
@@ -159,7 +176,8 @@ def to_html(table: Table) -> str:
         first, *rest = row
         cells = f'<th scope="row">{html.escape(first.text)}</th>' + "".join(map(_html_cell, rest))
         body.append(f"<tr{rule}>{cells}</tr>")
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in table.notes)
+    notes = (*[table.caption] * bool(table.facts), *table.notes)
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
     notes = f'<ul class="notes">{notes}</ul>' if notes else ""
     return (
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>{notes}'
