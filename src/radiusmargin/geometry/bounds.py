@@ -41,7 +41,7 @@ class RadiusBounds:
 
     @property
     def mean_interval(self) -> tuple[float, float]:
-        """``Rbar / (2 (1 - 1/n)) <= R <= Rbar``: Theorem 1 in its sharp form (errata E3 and E4)."""
+        """``Rbar / (2 (1 - 1/n)) <= R <= Rbar``: Theorem 1 in its sharp form (erratum E4)."""
         if self.n_samples == 1:
             return 0.0, 0.0
         return self.Rbar / (2.0 * (1.0 - 1.0 / self.n_samples)), self.Rbar
@@ -58,7 +58,7 @@ class RadiusBounds:
 
     @property
     def feature_interval(self) -> tuple[float, float]:
-        """``max_k R_k^2 <= R^2 <= sum_k R_k^2``, as bounds of ``R``: that of MR-SVM (errata E6 and E8)."""
+        """``max_k R_k^2 <= R^2 <= sum_k R_k^2``, as bounds of ``R``: that of MR-SVM."""
         return float(self.R_k.max()), float(np.linalg.norm(self.R_k))
 
     @property
@@ -76,8 +76,7 @@ def radius_bounds(X: ArrayLike, mu: ArrayLike | None = None) -> RadiusBounds:
     X : array of shape (n_samples, n_features)
     mu : array of shape (n_features,), optional
         Non-negative weights of the features: everything is measured after ``x_k -> sqrt(mu_k) x_k``. (The
-        paper prints the transformation ``diag(mu)``; the bound by ``sum_k mu_k R_k^2`` holds for the root,
-        erratum E8.)
+        paper prints the transformation ``diag(mu)``; the bound by ``sum_k mu_k R_k^2`` holds for the root.)
 
     Returns
     -------
@@ -85,7 +84,7 @@ def radius_bounds(X: ArrayLike, mu: ArrayLike | None = None) -> RadiusBounds:
 
     Notes
     -----
-    No upper bound dominates another (erratum E6): compare `mean_interval`, `jung_interval` and
+    No upper bound dominates another: compare `mean_interval`, `jung_interval` and
     `feature_interval`, or take the best of them from `interval`.
 
     Examples

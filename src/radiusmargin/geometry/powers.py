@@ -138,8 +138,8 @@ def semi_whitening(S: ArrayLike, *, rho: float = 1.0, w_norm: float = 1.0, rtol:
 
     minimises :math:`\tfrac12 \|w\|^2 \mathrm{tr}(M^{-1}) + \rho\,\mathrm{tr}(MS)`, an upper bound of the
     F-SVM objective for a fixed norm of w (Theorem 4). The paper loses a factor of two
-    after Eq. 14 (:math:`\tau' = \rho/\|w\|^2` where it is :math:`2\rho/\|w\|^2`, erratum E9) and in Eq. 17
-    and line 2 of Algorithm 1 multiplies by :math:`\sqrt{\tau'}` where one has to divide (erratum E10). The
+    after Eq. 14 (:math:`\tau' = \rho/\|w\|^2` where it is :math:`2\rho/\|w\|^2`) and in Eq. 17
+    and line 2 of Algorithm 1 multiplies by :math:`\sqrt{\tau'}` where one has to divide (erratum E3). The
     scale only rescales C; the shape is what matters.
 
     Parameters

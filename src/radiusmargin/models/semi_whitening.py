@@ -34,7 +34,7 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
 
     Notes
     -----
-    The scale that the paper prints for its initial metric is inverted (errata E9 and E10); a scale only rescales C, so
+    The scale that the paper prints for its initial metric is inverted (erratum E3); a scale only rescales C, so
     none is applied here. See `radiusmargin.geometry.semi_whitening` for the corrected one.
 
     Examples
