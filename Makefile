@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) $(shell find src/radiusmargin -name __init__.py)
 
-.PHONY: demo test lint docs docs-quick docs-links test-oldest test-newest sdist wheels wheels-here bench sanitize clean
+.PHONY: demo test lint docs docs-quick docs-links test-oldest test-newest sdist wheels wheels-here bench sanitize table clean
 
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -114,6 +114,10 @@ bench: $(STAMP)
 	for script in hinge fsvm selection kernels kernel_search auto_time competitors chunks text; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 	$(BIN)/python benchmarks/averaging.py --classes all
 	$(BIN)/python benchmarks/averaging.py --kernel rbf
+
+# A table of docs/ by the command of its record, with its caption: make table NAME=table2-paper. Needs RADIUSMARGIN_DATA.
+table: $(STAMP)
+	$(ONE_THREAD) $(BIN)/python .ci/table.py $(NAME)
 
 clean:
 	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis docs/_build docs/_generated docs/gallery docs/api/generated docs/api/examples docs/api/*.rst

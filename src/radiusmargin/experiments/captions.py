@@ -54,7 +54,7 @@ def caption(facts: dict) -> str:
 
     >>> facts = {"protocol": "paper", "runs": {"heart": {"SVM": 100, "RMM": 5}}, "models": ["SVM", "RMM"]}
     >>> caption(facts | {"configurations": {"SVM": [24], "RMM": [24]}, "versions": ["0.1.0"], "days": None})
-    'Runs: 100 (RMM: 5); configurations: 24; protocol: the paper's (chosen and reported on the same folds); models: SVM, RMM; version: radiusmargin 0.1.0; date: not recorded.'
+    "Runs: 100 (RMM: 5); configurations: 24; protocol: the paper's (chosen and reported on the same folds); models: SVM, RMM; version: radiusmargin 0.1.0; date: not recorded."
     """
     protocol, parts = facts.get("protocol"), {}
     if "runs" in facts:

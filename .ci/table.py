@@ -1,0 +1,21 @@
+"""Run the command of a table of docs/ again, and rewrite its block and record: .ci/table.py NAME [options of reproduce].
+
+The store is one for each commit, so that an interrupted run goes on and no cell of older code is taken for one of this.
+"""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from radiusmargin.cli import main
+
+ROOT = Path(__file__).parents[1]
+name, *options = sys.argv[1:]
+record = json.loads((ROOT / "docs" / "tables" / f"{name}.json").read_text(encoding="utf-8"))
+commit = subprocess.run(
+    ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=True
+).stdout.strip()
+places = ["--out", str(ROOT / "build" / "tables" / commit), "--into", f"{ROOT / 'docs' / record['page']}#{name}"]
+sys.exit(main([*shlex.split(record["command"])[1:], *options, *places]))
