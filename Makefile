@@ -106,7 +106,7 @@ sanitize: $(STAMP)
 	    --config-settings=build-dir=$(SANITIZED)/cmake --config-settings=cmake.define.RADIUSMARGIN_SANITIZE=ON .
 	PYTHONPATH=$(SANITIZED)/site LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(BIN)/python -c '$(ASIDE); sys.exit(pytest.main(sys.argv[1:]))' -k 'not ctrl_c' tests/solvers/test_hinge.py tests/solvers/test_many_features.py tests/solvers/test_kernel.py tests/features/test_kernel_map.py tests/problems
+	    $(BIN)/python -c '$(ASIDE); sys.exit(pytest.main(sys.argv[1:]))' -k 'not ctrl_c' tests/solvers/test_hinge.py tests/solvers/test_many_features.py tests/solvers/test_kernel.py tests/features/test_kernel_map.py tests/problems tests/hostile/test_invalid_arrays.py
 
 # Every table of benchmarks/RESULTS.md, one script after the other; about an hour, on an idle machine.
 bench: $(STAMP)

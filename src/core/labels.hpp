@@ -42,8 +42,22 @@ class Part {
             of_class_[checked(labels.codes[rows_[j]])].push_back(static_cast<Index>(j));
     }
 
-    // The rows that take part in problem k and their labels, in the order of the part.
+    // The rows that take part in problem k and their labels, in the order of the part; at least one.
     void choose(Index k, std::vector<Index>& J, Vector& y) const {
+        choose_any(k, J, y);
+        if (J.empty()) throw std::invalid_argument("a problem has no rows: none of positive weight is labelled -1 or +1.");
+    }
+
+    // Whether problem k has most of the rows, as those of one class against the rest have.
+    bool most_take_part(Index k) const {
+        if (!labels_.rows) return labels_.sides[2 * k] == Labels::kRest || labels_.n_classes == 2;
+        const double* labels = labels_.rows + k * labels_.n;
+        const auto some = std::count_if(rows_.begin(), rows_.end(), [&](Index i) { return labels[i] != 0.0; });
+        return strategy::most_in_common(some, static_cast<Index>(rows_.size()));
+    }
+
+  private:
+    void choose_any(Index k, std::vector<Index>& J, Vector& y) const {
         J.clear(), y.clear();
         if (labels_.rows) return choose_labelled(labels_.rows + k * labels_.n, J, y);
         const auto minus = labels_.sides[2 * k];
@@ -62,16 +76,6 @@ class Part {
             y.push_back(labels_.codes[place] == plus ? 1.0 : -1.0);
         }
     }
-
-    // Whether problem k has most of the rows, as those of one class against the rest have.
-    bool most_take_part(Index k) const {
-        if (!labels_.rows) return labels_.sides[2 * k] == Labels::kRest || labels_.n_classes == 2;
-        const double* labels = labels_.rows + k * labels_.n;
-        const auto some = std::count_if(rows_.begin(), rows_.end(), [&](Index i) { return labels[i] != 0.0; });
-        return strategy::most_in_common(some, static_cast<Index>(rows_.size()));
-    }
-
-  private:
     std::int64_t checked(std::int64_t code) const {
         if (code < 0 || code >= labels_.n_classes) throw std::invalid_argument("labels must hold numbers of classes");
         return code;
@@ -79,7 +83,10 @@ class Part {
     void choose_labelled(const double* labels, std::vector<Index>& J, Vector& y) const {
         J.reserve(rows_.size()), y.reserve(rows_.size());
         for (Index i : rows_)
-            if (labels[i] != 0.0) J.push_back(i), y.push_back(labels[i]);
+            if (labels[i] == 1.0 || labels[i] == -1.0)
+                J.push_back(i), y.push_back(labels[i]);
+            else if (labels[i] != 0.0)
+                throw std::invalid_argument("labels must be -1, +1, or 0 for a row that takes no part.");
     }
 
     const Labels& labels_;

@@ -114,21 +114,42 @@ def check_sparse_points(X, name="X") -> sparse.csr_array:
     """The same of a sparse matrix, which stays sparse; sorted indices, no duplicates."""
     if X.dtype.kind not in "iufb":
         raise ValueError(f"{name} must be numeric, got dtype {X.dtype}.")
+    check_sparse_indices(X, name)
     _check_matrix_shape(name, X.shape)
-    X = sparse.csr_array(X, dtype=float)
-    if not X.has_canonical_format:
-        X = X.copy()  # the caller's arrays are shared
-        X.sum_duplicates()
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"{name} must have less than 2**31 columns, got {X.shape[1]}.")
+    X = canonical(sparse.csr_array(X, dtype=float))
     check_finite(name, X.data)
     return X
 
 
-def check_data(X):
-    """Rows for a solver: CSR, or dense with a stride of one number along one axis."""
-    if sparse.issparse(X):
-        return check_sparse_points(X)
-    X = check_points(X)
-    return np.ascontiguousarray(X) if 8 not in X.strides or any(stride % 8 for stride in X.strides) else X
+def check_sparse_indices(X, name="X"):
+    """Raise a ValueError where the index arrays of a sparse matrix lead out of it: SciPy's constructors let that pass.
+
+    Compiled code, SciPy's too, reads and writes wherever they lead. Anything but a sparse matrix is left alone.
+    """
+    if not sparse.issparse(X) or (X.format == "csr" and _is_sound(X)):
+        return
+    try:
+        if X.format in ("csr", "csc", "bsr"):  # in a copy of the object, not of its arrays: this check trims them
+            type(X)((X.data, X.indices, X.indptr), shape=X.shape).check_format(full_check=True)
+        elif X.format == "coo" and X.ndim == 2:
+            type(X)((X.data, (X.row, X.col)), shape=X.shape)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} is not a sound sparse matrix of shape {X.shape}: {error}. Build it anew from its rows, columns and "
+            "values, with scipy.sparse.coo_array."
+        ) from None
+
+
+def _is_sound(X) -> bool:
+    """What `check_format` of a CSR matrix finds, ten times as quickly; False may still be sound."""
+    values, indices, indptr = X.data, X.indices, X.indptr
+    if indices.dtype != np.int32 or indptr.dtype.kind != "i" or len(values) != len(indices) or X.ndim != 2:
+        return False
+    if len(indptr) != X.shape[0] + 1 or indptr[0] != 0 or indptr[-1] > len(indices) or (indptr[1:] < indptr[:-1]).any():
+        return False
+    return not len(indices) or int(indices.view(np.uint32).max()) < X.shape[1]  # one that is negative is very large
 
 
 def is_plain_matrix(X, *, sparse_too: bool = False) -> bool:
@@ -147,7 +168,7 @@ def canonical(X):
     """X; where it is sparse with every entry stored once, which takes a copy if it is not so."""
     if not sparse.issparse(X) or X.has_canonical_format:
         return X
-    X = X.copy()
+    X = X.copy()  # the caller's arrays are shared
     X.sum_duplicates()
     return X
 
@@ -219,10 +240,18 @@ def check_both_classes(y, weights):
         raise ValueError(f"y must contain both classes with positive weight, found only {found}.")
 
 
+def check_taking_part(y):
+    """Labels of the rows that take part in a problem: -1 and +1, of at least one row."""
+    if not len(y):
+        raise ValueError("a problem has no rows: none of positive weight is labelled -1 or +1.")
+    if not (np.abs(y) == 1).all():
+        raise ValueError("labels must be -1, +1, or 0 for a row that takes no part.")
+
+
 # -- hinge problems in arrays -------------------------------------------------------------------------------------
 
 
-def check_rows(rows, n) -> list[np.ndarray]:
+def check_rows(rows, n, name="rows") -> list[np.ndarray]:
     """Index arrays from index arrays or masks; every index in range."""
     subsets = []
     for r, part in enumerate(rows):
@@ -230,12 +259,12 @@ def check_rows(rows, n) -> list[np.ndarray]:
         if part.dtype == bool and part.shape == (n,):
             part = np.flatnonzero(part)
         if part.ndim != 1 or part.size == 0 or part.dtype.kind not in "iu":
-            raise ValueError(f"rows[{r}] must be a non-empty list of row numbers or a mask of length {n}.")
+            raise ValueError(f"{name}[{r}] must be a non-empty list of row numbers or a mask of length {n}.")
         if part.min() < 0 or part.max() >= n:
-            raise ValueError(f"rows[{r}] must hold row numbers from 0 to {n - 1}, got {part.min()} to {part.max()}.")
+            raise ValueError(f"{name}[{r}] must hold row numbers from 0 to {n - 1}, got {part.min()} to {part.max()}.")
         subsets.append(part.astype(np.int64, copy=False))
     if not subsets:
-        raise ValueError("rows must hold at least one subset.")
+        raise ValueError(f"{name} must hold at least one subset.")
     return subsets
 
 
@@ -276,7 +305,6 @@ __all__ = [
     "check_both_classes",
     "check_choice",
     "check_count",
-    "check_data",
     "check_finite",
     "check_kernel_matrix",
     "check_labels",
@@ -287,8 +315,10 @@ __all__ = [
     "check_regularizer",
     "check_rows",
     "check_shape",
+    "check_sparse_indices",
     "check_sparse_points",
     "check_symmetric",
+    "check_taking_part",
     "check_threads",
     "check_vector",
     "check_weights",

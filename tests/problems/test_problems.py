@@ -112,7 +112,7 @@ def test_a_start_has_an_intercept_where_the_problem_has():
 
 @pytest.mark.parametrize("place", [-1, 30])
 def test_a_row_number_out_of_range_is_named(place):
-    with pytest.raises(ValueError, match="subsets must hold row numbers"):
+    with pytest.raises(ValueError, match=r"subsets\[0\] must hold row numbers from 0 to 29"):
         solve(replace(BATCH, subsets=(np.array([0, 1, 2, 3, place]),), cells=None))
 
 
@@ -133,5 +133,5 @@ def test_arrays_of_other_types_and_layouts_are_taken_as_they_mean():
 
 
 def test_what_is_no_array_is_named():
-    with pytest.raises(ValueError, match="subsets must be a numeric array"):
+    with pytest.raises(ValueError, match=r"subsets\[0\] must be a non-empty list of row numbers"):
         solve(replace(BATCH, subsets=("a",), cells=None))

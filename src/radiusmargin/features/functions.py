@@ -15,7 +15,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from .._checks import check_choice, check_count, check_number
+from .._checks import check_choice, check_count, check_number, check_positive
+from .._types import Data
 
 try:
     from .. import _core
@@ -35,6 +36,19 @@ class KernelFunction:
     Calling it on two matrices gives the matrix of kernel values between their rows; on one, the symmetric
     one.
 
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "poly", "sigmoid", "laplacian", "cosine"} or callable
+        ``kernel(X, Y, **params)`` gives the matrix itself.
+    gamma : float, default=1.0
+        Positive factor of squared distances ("rbf"), distances ("laplacian") or inner products ("poly", "sigmoid").
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=0.0
+        What "poly" and "sigmoid" add to inner products.
+    params : dict, optional
+        Further arguments of a callable.
+
     Examples
     --------
     >>> import numpy as np
@@ -49,7 +63,15 @@ class KernelFunction:
     coef0: float = 0.0
     params: dict = field(default_factory=dict)
 
-    def __call__(self, X, Y=None):
+    def __post_init__(self):
+        if not callable(self.kernel):
+            check_choice("kernel", self.kernel, KERNELS[:-1], " or a callable")
+        if isinstance(self.kernel, str) and self.kernel == "poly":
+            check_positive("degree", self.degree)
+        check_positive("gamma", self.gamma)
+        check_number("coef0", self.coef0, -np.inf, low_allowed=False)
+
+    def __call__(self, X: Data, Y: Data | None = None) -> np.ndarray:
         if callable(self.kernel):
             return self._checked(self.kernel(X, X if Y is None else Y, **self.params), X, X if Y is None else Y)
         if self.kernel in ("rbf", "laplacian"):
@@ -63,7 +85,7 @@ class KernelFunction:
             K = K**self.degree if self.kernel == "poly" else np.tanh(K, out=K)
         return K
 
-    def diagonal(self, X):
+    def diagonal(self, X: Data) -> np.ndarray:
         """k(x, x) for every row."""
         if callable(self.kernel):
             blocks = (X[i : i + _DIAGONAL_BLOCK] for i in range(0, X.shape[0], _DIAGONAL_BLOCK))
@@ -78,7 +100,7 @@ class KernelFunction:
         values = self.gamma * squares + self.coef0
         return values**self.degree if self.kernel == "poly" else np.tanh(values)
 
-    def rank_bound(self, n_features):
+    def rank_bound(self, n_features: int) -> float:
         """The largest rank its matrices can have, however many rows: infinite for most kernels."""
         if self.kernel in ("linear", "cosine"):
             return n_features
@@ -87,7 +109,7 @@ class KernelFunction:
         return np.inf
 
     @property
-    def is_definite(self):
+    def is_definite(self) -> bool:
         """Whether its matrices are known to be positive semi-definite."""
         return self.kernel in ("linear", "rbf", "laplacian", "cosine") or (self.kernel == "poly" and self.coef0 >= 0)
 
@@ -121,9 +143,8 @@ def kernel_on(model, X, weight, params=None) -> KernelFunction | None:
             return None
     if isinstance(model.kernel, str) and model.kernel == "poly":
         check_count("degree", model.degree)
-    check_number("coef0", model.coef0, -np.inf, low_allowed=False)
     return KernelFunction(
-        model.kernel, resolve_gamma(model.gamma, X, weight), model.degree, float(model.coef0), dict(params or {})
+        model.kernel, resolve_gamma(model.gamma, X, weight), model.degree, model.coef0, dict(params or {})
     )
 
 

@@ -15,7 +15,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_count, check_kernel_matrix, check_number, check_weights, is_number
+from .._checks import (
+    check_choice,
+    check_count,
+    check_kernel_matrix,
+    check_number,
+    check_sparse_indices,
+    check_weights,
+    is_number,
+)
 from .._types import ArrayLike, Data, Gamma, RandomState
 from .engines import Truncation, cholesky, exact, landmarks
 from .functions import KernelFunction, kernel_on
@@ -151,12 +159,14 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> np.ndarray:
         """Fit, and return the features of the training rows, which are there already."""
+        check_sparse_indices(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         return self.fit_features(X, check_weights(sample_weight, X.shape[0], least=2))
 
     def transform(self, X: Data) -> np.ndarray:
         """Features of rows, seen or not: an array of shape (n_rows, n_components)."""
         check_is_fitted(self)
+        check_sparse_indices(X)
         return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
     def transform_times(self, X: Data, V: np.ndarray) -> np.ndarray:

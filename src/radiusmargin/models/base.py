@@ -13,7 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import ConvergenceWarning, canonical, check_count, check_positive, check_weights, is_plain_matrix
+from .._checks import (
+    ConvergenceWarning,
+    canonical,
+    check_count,
+    check_positive,
+    check_sparse_indices,
+    check_weights,
+    is_plain_matrix,
+)
 from .._compat import CallbackSupportMixin, with_callbacks
 from .._types import ArrayLike, Data
 from ..chunks import in_chunks
@@ -180,6 +188,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     def _validated_both(self, X, y):
         """Rows and labels of a fit. Integers are labels as they are."""
+        check_sparse_indices(X)
         whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
         if whole and is_plain_matrix(X, sparse_too=self._accepts_sparse) and X.shape[0] == len(y) > 1:
             X, y = validate_data(self, X, y, skip_check_array=True)
@@ -190,6 +199,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     def _validated(self, X):
         check_is_fitted(self)
+        check_sparse_indices(X)
         if is_plain_matrix(X, sparse_too=self._accepts_sparse):
             return canonical(validate_data(self, X, reset=False, skip_check_array=True))
         accept = "csr" if self._accepts_sparse else False

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._checks import check_choice, check_count, check_positive, check_threads
+from .._checks import (
+    as_floats,
+    check_choice,
+    check_count,
+    check_finite,
+    check_positive,
+    check_rows,
+    check_shape,
+    check_threads,
+)
 from .labels import ClassLabels
 from .rows import Rows
 
@@ -41,12 +50,17 @@ class Quadratics:
     linear: np.ndarray | None = None
     constants: np.ndarray | None = None
 
+    def __post_init__(self):
+        for name in ("matrices", "linear", "constants"):
+            if (found := getattr(self, name)) is not None:
+                object.__setattr__(self, name, as_floats(f"{name} of the regularizers", found))
+
     def __len__(self) -> int:
         first = self.matrices if self.matrices is not None else self.linear
         return 1 if first is None else len(first)
 
     def check(self, d: int) -> None:
-        """Whether all arrays are for d coefficients: a ValueError where not."""
+        """Raise a ValueError unless all arrays are finite and for d coefficients."""
         shapes = {"linear": (len(self), d), "constants": (len(self),)}
         if (self.linear is None) != (self.constants is None):
             raise ValueError("linear terms and constants of regularizers come together: give both, or neither.")
@@ -56,8 +70,13 @@ class Quadratics:
             )
         for name, shape in shapes.items():
             found = getattr(self, name)
-            if found is not None and found.shape != shape:
-                raise ValueError(f"{name} of the regularizers must have shape {shape}, got {found.shape}.")
+            if found is not None:
+                check_shape(f"{name} of the regularizers", found.shape, shape)
+        for name in ("matrices", "linear", "constants"):
+            if (found := getattr(self, name)) is not None:
+                check_finite(f"{name} of the regularizers", found)
+        if self.matrices is not None and self.matrices.ndim == 2 and not (self.matrices > 0).all():
+            raise ValueError("regularizer is not positive definite: a diagonal entry is not positive.")
 
 
 IDENTITY = Quadratics()
@@ -69,8 +88,8 @@ class Batch:
 
         min_{w,b}  r(w) + C sum_i s_i max(0, 1 - y_i (x_i'w + b))
 
-    A problem takes a subset of the rows, a row of `labels` and a regulariser r. Shapes are checked here, and row numbers by
-    the solver; numbers are taken as they are (`radiusmargin.solvers.hinge_svm_batch` looks at every one).
+    A problem takes a subset of the rows, a row of `labels` and a regulariser r. Shapes, row numbers, weights and Cs are
+    checked here; labels by the solver, which also refuses a problem without rows.
 
     Parameters
     ----------
@@ -113,22 +132,40 @@ class Batch:
 
     def __post_init__(self):
         n, d = self.rows.shape
+        self._check_numbers(n)
         if self.labels.ndim != 2 or self.labels.shape[1] != n:
             raise ValueError(f"labels must have shape (labellings, {n}) to match the rows, got {self.labels.shape}.")
-        if self.weights.shape != (n,):
-            raise ValueError(f"weights must have shape ({n},) to match the rows, got {self.weights.shape}.")
-        if self.Cs.ndim != 1 or not len(self.Cs):
-            raise ValueError(f"Cs must be a list of numbers, got an array of shape {self.Cs.shape}.")
+        if len(self.subsets):
+            object.__setattr__(self, "subsets", tuple(check_rows(self.subsets, n, "subsets")))
         if self.regularizers is not IDENTITY:
             self.regularizers.check(d)
         if self.cells is None:
             object.__setattr__(self, "cells", self._all_cells())
         elif self.cells.ndim != 2 or self.cells.shape[1] != 3 or not len(self.cells):
             raise ValueError(f"cells must have shape (problems, 3), got {self.cells.shape}.")
+        elif self.cells.dtype.kind not in "iu":
+            raise ValueError(f"cells must be integers, got {self.cells.dtype}.")
         elif np.any(self.cells < 0) or np.any(self.cells >= self._counts):
             raise ValueError(
                 f"cells must hold numbers from 0 to less than {self._counts}, got {self.cells.tolist()[:9]}."
             )
+
+    def _check_numbers(self, n):
+        """Weights and Cs, by their extremes alone: NaN is in neither range, and a small fit has no time for more."""
+        for name in ("labels", "weights", "Cs"):
+            if not isinstance(found := getattr(self, name), ClassLabels):
+                object.__setattr__(self, name, as_floats(name, found))
+        if self.weights.shape != (n,):
+            raise ValueError(f"weights must have shape ({n},) to match the rows, got {self.weights.shape}.")
+        if self.Cs.ndim != 1 or not len(self.Cs):
+            raise ValueError(f"Cs must be a list of numbers, got an array of shape {self.Cs.shape}.")
+        heaviest, largest = float(self.weights.max()), float(self.Cs.max())
+        if not (self.weights.min() >= 0 and 0 < heaviest < np.inf):
+            raise ValueError("weights must be finite, not negative and not all zero.")
+        if not (self.Cs.min() > 0 and largest < np.inf):
+            raise ValueError(f"Cs must be positive and finite, got {self.Cs[:9].tolist()}.")
+        if not largest * heaviest * n < np.inf:
+            raise ValueError(f"C times sample_weight overflows: the largest C is {largest:g}. Use smaller weights.")
 
     @property
     def _counts(self):
@@ -203,6 +240,14 @@ class Start:
     coef: np.ndarray | None = None
     intercept: np.ndarray | None = None
     alpha: np.ndarray | None = None
+
+    def check(self, batch: Batch) -> None:
+        """Raise a ValueError unless all arrays are finite and for the problems of a batch."""
+        (n, d), P = batch.rows.shape, len(batch)
+        for name, shape in (("coef", (P, d)), ("intercept", (P,)), ("alpha", (P, n))):
+            if (found := getattr(self, name)) is not None:
+                check_shape(f"start: {name}", np.shape(found), shape)
+                check_finite(f"start: {name}", as_floats(f"start: {name}", found))
 
     def theta(self, intercept: bool) -> np.ndarray | None:
         """Coefficients and, where there is one, the intercept: shape (problems, d) or (problems, d + 1)."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._checks import check_shape, check_weights
+from .._checks import check_shape, check_sparse_indices, check_weights
 
 _BLOCK = 1 << 18  # numbers that are worked on at a time: two megabytes stay in the cache of one core
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -82,7 +82,9 @@ class Chunk:
         X = self.X
         if hasattr(X, "to_numpy"):  # a data frame, whose columns may be of different types
             X = X.to_numpy(dtype=float)
-        elif not sparse.issparse(X):
+        elif sparse.issparse(X):
+            check_sparse_indices(X, f"chunk {self.index}: X")
+        else:
             X = np.asarray(X)
         y = np.asarray(self.y)
         if X.ndim != 2 or (X.dtype.kind not in "iufb" and X.size):

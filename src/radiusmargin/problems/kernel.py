@@ -9,6 +9,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from .._checks import as_floats, check_finite, check_positive, check_shape, check_vector
+from .rows import rows_of
+
+SUCH_AS = "radiusmargin.features.KernelFunction('rbf', gamma=1.0)"
 _BLOCK = 4_000_000  # kernel values that are held at a time
 
 
@@ -44,6 +48,20 @@ class Kernel:
     function: Callable | None = None
     cache_size: float = 500.0
 
+    def __post_init__(self):
+        object.__setattr__(self, "X", rows_of(self.X).X)
+        if not (self.function is None or (callable(self.function) and hasattr(self.function, "diagonal"))):
+            raise ValueError(f"kernel must be a KernelFunction, such as {SUCH_AS}, got {self.function!r}.")
+        check_positive("cache_size", self.cache_size)
+
+    def check_values(self) -> None:
+        """Raise a ValueError where X holds data, but there is no function to compute kernel values of them."""
+        if self.function is None and (sparse.issparse(self.X) or self.X.shape[0] != self.X.shape[1]):
+            raise ValueError(
+                f"without kernel, X must be a dense kernel matrix of shape (n, n), got {self.X.shape}: for data, give kernel, "
+                f"such as {SUCH_AS}."
+            )
+
     @property
     def shape(self) -> tuple[int, int]:
         return self.X.shape[0], self.X.shape[0]
@@ -52,11 +70,16 @@ class Kernel:
         """Kernel values between rows and columns, by their numbers."""
         if self.function is None:
             return self.X[np.ix_(rows, columns)]
-        return np.ascontiguousarray(self.function(self.X[rows], self.X[columns]), dtype=float)
+        values = as_floats("kernel values", self.function(self.X[rows], self.X[columns]))
+        check_shape("kernel values", values.shape, (len(rows), len(columns)))
+        check_finite("kernel values", values)
+        return np.ascontiguousarray(values)
 
     def diagonal(self) -> np.ndarray:
         """The kernel of each row with itself."""
-        return np.diagonal(self.X).copy() if self.function is None else self.function.diagonal(self.X)
+        if self.function is None:
+            return np.diagonal(self.X).copy()
+        return check_vector("the kernel's diagonal", self.function.diagonal(self.X), self.shape[0])
 
     def part(self, rows: np.ndarray) -> Kernel:
         """These rows, and the columns that belong to them, alone."""

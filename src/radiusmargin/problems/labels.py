@@ -38,11 +38,18 @@ class ClassLabels:
     sides: np.ndarray
     n_classes: int
 
-    def __post_init__(self):  # numbers of classes are looked at by the solver: here it would take longer than all else
-        if self.codes.ndim != 1 or self.sides.ndim != 2 or self.sides.shape[1] != 2:
+    def __post_init__(self):  # codes are looked at by the solver: here it would take longer than all else
+        if self.codes.ndim != 1 or self.sides.ndim != 2 or self.sides.shape[1] != 2 or not self._are_integers:
             raise ValueError(
-                f"codes must have shape (n,) and sides shape (K, 2), got {self.codes.shape} and {self.sides.shape}."
+                "codes must be integers of shape (n,) and sides integers of shape (K, 2), got "
+                f"{self.codes.dtype} {self.codes.shape} and {self.sides.dtype} {self.sides.shape}."
             )
+        if self.sides.size and not (self.sides.min() >= REST and self.sides.max() < self.n_classes):
+            raise ValueError(f"sides must be classes from 0 to {self.n_classes - 1}, or {REST} for all others.")
+
+    @property
+    def _are_integers(self):
+        return self.codes.dtype.kind in "iu" and self.sides.dtype.kind in "iu"
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -11,6 +11,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from .._checks import check_points, check_sparse_points, is_plain_matrix
+
 
 @dataclass(frozen=True, eq=False)
 class Dense:
@@ -18,12 +20,18 @@ class Dense:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        Double precision, in any layout with a stride of one number along one axis.
+    X : array-like of shape (n, d)
+        Finite numbers. No copy is made of double precision with a stride of one number along one axis.
     """
 
     kind: ClassVar[str] = "dense"
     X: np.ndarray
+
+    def __post_init__(self):
+        X = self.X if is_plain_matrix(self.X) else check_points(self.X)
+        if 8 not in X.strides or any(stride % 8 for stride in X.strides):
+            X = np.ascontiguousarray(X)
+        object.__setattr__(self, "X", X)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -40,12 +48,15 @@ class Sparse:
 
     Parameters
     ----------
-    X : csr_array of shape (n, d)
-        Double precision, with sorted indices and no duplicates.
+    X : sparse matrix of shape (n, d)
+        Finite numbers. No copy is made of a CSR matrix in double precision with sorted indices and no duplicates.
     """
 
     kind: ClassVar[str] = "sparse"
     X: sparse.csr_array
+
+    def __post_init__(self):
+        object.__setattr__(self, "X", check_sparse_points(self.X))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -60,10 +71,10 @@ Rows = Dense | Sparse
 
 
 def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
-    """The form of a checked matrix: dense or sparse.
+    """The form of a matrix: dense or sparse.
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : array-like or sparse matrix of shape (n, d)
     """
     return Sparse(X) if sparse.issparse(X) else Dense(X)

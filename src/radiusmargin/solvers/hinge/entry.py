@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._checks import check_finite, check_shape
 from ...problems import Batch, Options, Results, Start, relative_gap
 from . import numpy_twin
 from .backend import COMPILED, backend, one_blas_thread
@@ -48,11 +47,15 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
     >>> results[0, 0].coef.round(4), round(results[0, 0].intercept, 4)
     (array([2.]), -3.0)
     """
-    _check_overflow(batch)
+    if batch.rows.kind not in ("dense", "sparse"):
+        raise ValueError(
+            f"solve takes a batch of Dense or Sparse rows, got {type(batch.rows).__name__}: see solve_kernel."
+        )
     if len(batch.Cs) > 1 and (batch.Cs[1:] < batch.Cs[:-1]).any():
         order = np.argsort(batch.Cs, kind="stable")
         return solve(replace(batch, Cs=batch.Cs[order]), options, start).at(np.argsort(order))
-    start = COLD if start is None else _checked(start, batch)
+    start = start or COLD
+    start.check(batch)
     return _on_core(batch, options, start) if COMPILED else numpy_twin.solve_batch(batch, options, start)
 
 
@@ -63,19 +66,3 @@ def _on_core(batch, options, start):
         )
     converged = relative_gap(objective, dual) <= options.tol
     return Results(batch.Cs, coef, intercept, objective, dual, n_iter, converged, alpha)
-
-
-def _check_overflow(batch):
-    largest = float(batch.Cs.max())
-    if not largest * float(batch.weights.max()) * len(batch.weights) < np.inf:
-        raise ValueError(f"C times sample_weight overflows: the largest C is {largest:g}. Use smaller weights.")
-
-
-def _checked(start, batch):
-    (n, d), P = batch.rows.shape, len(batch)
-    for name, shape in (("coef", (P, d)), ("intercept", (P,)), ("alpha", (P, n))):
-        value = getattr(start, name)
-        if value is not None:
-            check_shape(f"start: {name}", np.shape(value), shape)
-            check_finite(f"start: {name}", value)
-    return start

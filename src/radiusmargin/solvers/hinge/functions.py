@@ -21,7 +21,6 @@ from ..._checks import (
     ConvergenceWarning,
     check_both_classes,
     check_Cs,
-    check_data,
     check_labels,
     check_positive,
     check_problems,
@@ -129,14 +128,14 @@ def hinge_svm_path(
 
 def _one_problem(X, y, Cs, regularizer, sample_weight, fit_intercept):
     """The checked batch of one labelling of all rows."""
-    X = check_data(X)
-    n, d = X.shape
+    rows = rows_of(X)
+    n, d = rows.shape
     y = check_labels(y, n)
     weights = check_weights(sample_weight, n)
     check_both_classes(y, weights)
     B = check_regularizer(regularizer, d)
     form = Quadratics(None if B is None else B[None])
-    return Batch(rows_of(X), y[None], weights, check_Cs(Cs), form, intercept=fit_intercept)
+    return Batch(rows, y[None], weights, check_Cs(Cs), form, intercept=fit_intercept)
 
 
 def _path(batch, options):
@@ -206,8 +205,8 @@ def hinge_svm_batch(
     array([[0.1, 2. ],
            [0.1, 2. ]])
     """
-    X = check_data(X)
-    n, d = X.shape
+    matrix = rows_of(X)
+    n, d = matrix.shape
     labels = np.asarray(labels)
     if labels.ndim not in (1, 2) or len(labels) != n:
         raise ValueError(f"labels must have shape ({n},) or ({n}, L) to match X, got {labels.shape}.")
@@ -222,7 +221,7 @@ def hinge_svm_batch(
         part = labels[label, subsets[r][weights[subsets[r]] > 0]]
         if not ((part > 0).any() and (part < 0).any()):
             raise ValueError(f"rows[{r}] must contain both classes of labels[:, {label}] with positive weight.")
-    batch = Batch(rows_of(X), labels, weights, Cs, form, tuple(subsets), cells, bool(fit_intercept))
+    batch = Batch(matrix, labels, weights, Cs, form, tuple(subsets), cells, bool(fit_intercept))
     return solve(batch, Options(tol, max_iter, n_jobs))
 
 

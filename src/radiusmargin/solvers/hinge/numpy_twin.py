@@ -24,6 +24,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, sparse
 
+from ..._checks import check_taking_part
 from ...problems import Batch, Options, Results, Start, balanced, relative_gap
 from ..line_search import minimise_along
 
@@ -377,7 +378,9 @@ def participants(batch, p):
     """Row numbers of problem p: those of its subset that are labelled and weigh something."""
     subset, label, _ = batch.cells[p]
     J = batch.subsets[subset] if batch.subsets else np.arange(len(batch.weights))
-    return J[(batch.weights[J] > 0) & (batch.labels[label, J] != 0)]
+    J = J[(batch.weights[J] > 0) & (batch.labels[label, J] != 0)]
+    check_taking_part(batch.labels[label, J])
+    return J
 
 
 def in_features(batch, p, J):

@@ -15,6 +15,7 @@ from threading import Event
 import numpy as np
 from scipy import sparse
 
+from ..._checks import check_taking_part
 from ...problems import Batch, Options, Start, balanced, certificate
 from ..hinge.backend import one_blas_thread
 from .backend import make_rows
@@ -67,13 +68,16 @@ def solve_kernel(
     """
     if batch.rows.kind != "kernel" or batch.regularizers.matrices is not None or batch.regularizers.linear is not None:
         raise ValueError("solve_kernel takes a batch whose rows are a Kernel, without regularizers.")
+    batch.rows.check_values()
+    start = start or Start()
+    start.check(batch)
     order = np.argsort(batch.Cs, kind="stable")
     if not np.array_equal(batch.Cs, batch.Cs[order]):
         ascending = replace(batch, Cs=batch.Cs[order])
         found = solve_kernel(ascending, options, start, keep_scores=keep_scores, callback=callback)
         return found.at(np.argsort(order))
     with one_blas_thread():
-        parts = _spread(batch, options, start or Start(), keep_scores, callback)
+        parts = _spread(batch, options, start, keep_scores, callback)
     return _joined(batch, options, parts)
 
 
@@ -159,7 +163,9 @@ def problem_of(batch: Batch, p: int) -> tuple[np.ndarray, np.ndarray]:
     weights = batch.weights
     if batch.subsets:  # a row that is there twice weighs twice
         weights = weights * np.bincount(batch.subsets[subset], minlength=len(weights))
-    return np.where(weights > 0, batch.labels[label], 0.0), weights
+    y = np.where(weights > 0, batch.labels[label], 0.0)
+    check_taking_part(y[y != 0])
+    return y, weights
 
 
 def solve_one(rows, y, weights, start, *, Cs: np.ndarray, options: PairOptions):

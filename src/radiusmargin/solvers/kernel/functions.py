@@ -6,9 +6,8 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from scipy import sparse
 
-from ..._checks import ConvergenceWarning, check_both_classes, check_data, check_labels, check_positive, check_weights
+from ..._checks import ConvergenceWarning, check_both_classes, check_labels, check_positive, check_weights
 from ..._types import ArrayLike, Data
 from ...problems import Batch, Kernel, Options
 from .entry import solve_kernel
@@ -65,7 +64,7 @@ def kernel_svm(
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.features.functions import KernelFunction
+    >>> from radiusmargin.features import KernelFunction
     >>> from radiusmargin.solvers import kernel_svm
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> result = kernel_svm(X, [-1, 1, 1, -1], C=10.0, kernel=KernelFunction("rbf", gamma=1.0))
@@ -73,20 +72,12 @@ def kernel_svm(
     (array([0, 1, 2, 3]), True)
     """
     check_positive("C", C)
-    check_positive("cache_size", cache_size)
-    X = check_data(X)
-    n = X.shape[0]
-    if kernel is None and (sparse.issparse(X) or X.shape != (n, n)):
-        raise ValueError(
-            f"without kernel, X must be a dense kernel matrix of shape (n, n), got {X.shape}: "
-            "give kernel=KernelFunction(...) for data."
-        )
-    if not (kernel is None or (callable(kernel) and hasattr(kernel, "diagonal"))):
-        raise ValueError(f"kernel must be a KernelFunction, such as KernelFunction('rbf', gamma=1.0), got {kernel!r}.")
+    rows = Kernel(X, kernel, cache_size)
+    rows.check_values()
+    n = rows.shape[0]
     y = check_labels(y, n)
     weights = check_weights(sample_weight, n)
     check_both_classes(y, weights)
-    rows = Kernel(X, kernel, float(cache_size))
     batch = Batch(rows, y[None], weights, np.array([float(C)]), intercept=bool(fit_intercept))
     result = solve_kernel(batch, Options(float(tol)))[0, 0]
     _warn(result, tol)

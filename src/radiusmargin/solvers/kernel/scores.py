@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy import sparse
 
+from ...problems import rows_of
 from .backend import values
 
 _BLOCK = 2_000_000  # kernel values that a thread holds at a time
@@ -42,12 +43,20 @@ def kernel_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.features.functions import KernelFunction
+    >>> from radiusmargin.features import KernelFunction
     >>> from radiusmargin.solvers import kernel_scores
     >>> kernel_scores(np.eye(2), np.ones((1, 2)), np.array([[2.0]]), kernel=KernelFunction("linear"))
     array([[2.],
            [2.]])
     """
+    if not vectors.shape[0]:
+        return np.zeros((X.shape[0], coef.shape[0]))
+    X, vectors, coef = rows_of(X).X, rows_of(vectors).X, rows_of(coef).X
+    if X.shape[1] != vectors.shape[1] or coef.shape[1] != vectors.shape[0]:
+        raise ValueError(
+            f"shapes do not match: X {X.shape}, vectors {vectors.shape} (as many columns), coef {coef.shape} (a column for "
+            "each vector)."
+        )
     step = max(16, _BLOCK // max(vectors.shape[0], 1))
     starts = range(0, X.shape[0], step)
 

@@ -9,6 +9,7 @@ from threading import Lock
 
 import numpy as np
 
+from ..._checks import check_rows
 from ...problems import Batch, ClassLabels, Options
 from ..hinge.backend import one_blas_thread
 from .backend import make_rows
@@ -55,7 +56,7 @@ def search_kernels(
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.features.functions import KernelFunction
+    >>> from radiusmargin.features import KernelFunction
     >>> from radiusmargin.problems import Batch, Kernel, Options
     >>> from radiusmargin.solvers import search_kernels
     >>> X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]])
@@ -71,6 +72,11 @@ def search_kernels(
     """
     if len(held_out) != len(batch.subsets):
         raise ValueError(f"held_out must have one entry for each of {len(batch.subsets)} subsets, got {len(held_out)}.")
+    if not len(kernels):
+        raise ValueError("kernels must hold at least one kernel, got none.")
+    held_out = check_rows(held_out, batch.rows.shape[0], "held_out")
+    for kernel in kernels:
+        replace(batch.rows, function=kernel).check_values()
     order = _in_runs(batch, held_out)
     back = np.argsort(order)
     search = _Search(
