@@ -14,12 +14,12 @@ ROOT = Path(radiusmargin.__file__).parent
 # package -> what it imports from this project, beside names for types
 ARROWS = {
     "problems": {"_checks"},
-    "solvers": {"_checks", "_core", "problems"},
-    "geometry": {"_checks"},
+    "solvers": {"_checks", "_linalg", "_core", "problems"},
+    "geometry": {"_checks", "_linalg"},
     "chunks": {"problems"},
-    "features": {"_checks", "_core", "geometry", "problems", "solvers"},
-    "models": {"_checks", "_compat", "chunks", "features", "geometry", "problems", "solvers"},
-    "selection": {"_checks", "_compat", "features", "geometry", "models", "problems", "solvers"},
+    "features": {"_checks", "_linalg", "_core", "geometry", "problems", "solvers"},
+    "models": {"_checks", "_linalg", "_compat", "chunks", "features", "geometry", "problems", "solvers"},
+    "selection": {"_checks", "_linalg", "_compat", "features", "geometry", "models", "problems", "solvers"},
     "datasets": set(),
     "pairs": {"datasets", "models", "selection"},
     "plots": {"features", "geometry", "selection"},
@@ -39,7 +39,7 @@ ARROWS = {
     "report": set(),
 }
 ONLY_ARRAYS = {"problems", "solvers", "geometry"}
-EVERYBODYS = {"_checks", "_compat", "_core", "_types"}
+EVERYBODYS = {"_checks", "_compat", "_core", "_linalg", "_types"}
 
 
 def imports(path):

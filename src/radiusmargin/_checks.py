@@ -118,7 +118,9 @@ def check_sparse_points(X, name="X") -> sparse.csr_array:
     _check_matrix_shape(name, X.shape)
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"{name} must have less than 2**31 columns, got {X.shape[1]}.")
-    X = canonical(sparse.csr_array(X, dtype=float))
+    if not (type(X) is sparse.csr_array and X.dtype == np.float64):
+        X = sparse.csr_array(X, dtype=float)
+    X = canonical(X)
     check_finite(name, X.data)
     return X
 

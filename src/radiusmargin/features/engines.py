@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from .._linalg import eigh
+
 _EPS = np.finfo(float).eps
 _BLOCK = 24  # pivots taken at a time: the updates become matrix products
 _PIVOT_SHARE = 0.25  # a pivot of a block must keep this share of the block's first one: close to the greedy choice
@@ -210,7 +212,7 @@ def _inverse_root(W):
 
 
 def _descending(A):
-    values, vectors = np.linalg.eigh(A)
+    values, vectors = eigh(A)
     return values[::-1], vectors[:, ::-1]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from .._linalg import qr
+
 _BLOCK_FLOATS = 1 << 20
 
 
@@ -23,7 +25,7 @@ def row_factor(X, weight, classes=None, *, centred=True) -> tuple[np.ndarray, np
         centred_rows = part - _of(mean, codes[rows]) - _of(residual, codes[rows])
         A = np.vstack([A, centred_rows * np.sqrt(weight[rows, None])])
         if len(A) > d:
-            A = np.linalg.qr(A, mode="r")
+            A = qr(A, mode="r")
     return A, largest
 
 

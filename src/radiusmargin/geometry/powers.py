@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._checks import check_finite, check_number, check_positive, check_symmetric
+from .._linalg import eigh
 from .._types import ArrayLike
 
 _NEGATIVE = 1e-8  # a more negative relative eigenvalue is no rounding error
@@ -49,7 +50,7 @@ def decompose_range(S, rtol=None):
     check_finite("S", S)
     if rtol is None:
         rtol = 10.0 * len(S) * np.finfo(float).eps
-    values, vectors = np.linalg.eigh(S)
+    values, vectors = eigh(S)
     largest = max(values[-1], -values[0])
     if values[0] < -_NEGATIVE * largest:
         raise ValueError(f"S must be positive semi-definite, got an eigenvalue of {values[0]:g}")

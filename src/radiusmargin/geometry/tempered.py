@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from .._linalg import matmul, svd
 from .._types import ArrayLike, Data
 from .factor import row_factor
 from .powers import decompose_range, with_positive_pivots
@@ -93,7 +94,8 @@ class TemperedScatter:
             rows, mean = X * inverse, self.mean * inverse
         else:
             basis = inverse[:, None] * self.eigenvectors
-            rows, mean = np.asarray(X @ basis), self.mean @ basis
+            rows = np.asarray(X @ basis) if hasattr(X, "multiply") else matmul(X, basis)
+            mean = self.mean @ basis
         return rows - mean if centred else rows
 
     def lift(self, coefs: np.ndarray, intercepts: np.ndarray, *, centred: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -222,7 +224,7 @@ def _range(factor, largest, space):
 
     Directions along which the rows differ by no more than the rounding of their entries are not there.
     """
-    _, roots, axes = np.linalg.svd(factor * space.inverse_scale / np.sqrt(space.total), full_matrices=False)
+    _, roots, axes = svd(factor * space.inverse_scale / np.sqrt(space.total), full_matrices=False)
     noise = np.linalg.norm(EPS * largest * space.inverse_scale * axes, axis=1)
     kept = roots > np.maximum(noise, 10 * len(largest) * EPS * roots[0])
     return roots[kept], with_positive_pivots(axes[kept])

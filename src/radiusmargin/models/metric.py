@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._linalg import eigh, svd
 from .._types import Data
 from ..geometry.powers import with_positive_pivots
 from .chunkwise import chunkwise
@@ -47,7 +48,7 @@ def metric_root(A, white=None):
         return _root(A)
     if len(white) > white.shape[1]:
         return metric_root_of_blocks([(A, white)])
-    left, sizes, _ = np.linalg.svd(white, full_matrices=False)
+    left, sizes, _ = svd(white, full_matrices=False)
     return _root(left[:, sizes**2 > RANK * sizes[0] ** 2].T @ A)
 
 
@@ -56,7 +57,7 @@ def metric_root_of_blocks(blocks):
     squares = products = 0.0
     for A, white in blocks:
         squares, products = squares + white.T @ white, products + white.T @ A
-    values, axes = np.linalg.eigh(squares)
+    values, axes = eigh(squares)
     kept = values > RANK * values[-1]
     return _root((axes[:, kept] / np.sqrt(values[kept])).T @ products)
 
@@ -66,7 +67,7 @@ def _root(A):
         return np.zeros((1, A.shape[1]))
     if len(A) == 1 < A.shape[1]:
         return with_positive_pivots(A)
-    _, roots, axes = np.linalg.svd(A, full_matrices=False)
+    _, roots, axes = svd(A, full_matrices=False)
     if len(roots) == A.shape[1]:
         return (axes.T * roots) @ axes
     return with_positive_pivots(axes) * roots[:, None]

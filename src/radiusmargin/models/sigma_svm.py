@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._checks import check_number
+from .._linalg import eigh
 from ..features.space import FeatureChoice
 from ..geometry import TemperedScatter, scatter_matrix, tempered_scatter
 from ..geometry.tempered import WIDEST
@@ -120,5 +121,5 @@ class _Space:
         if self.reduced is not None:
             return metric_root(self.reduced.eigenvectors.T / np.sqrt(self.T)[:, None]) * self.reduced.inverse_scale
         scale = np.sqrt(np.diag(self.T))
-        values, axes = np.linalg.eigh(self.T / np.outer(scale, scale))
+        values, axes = eigh(self.T / np.outer(scale, scale))
         return metric_root(axes.T / np.sqrt(values.clip(EPS))[:, None]) / scale

@@ -29,7 +29,7 @@ class Dense:
 
     def __post_init__(self):
         X = self.X if is_plain_matrix(self.X) else check_points(self.X)
-        if 8 not in X.strides or any(stride % 8 for stride in X.strides):
+        if 8 not in X.strides or (X.strides[0] | X.strides[1]) % 8:
             X = np.ascontiguousarray(X)
         object.__setattr__(self, "X", X)
 

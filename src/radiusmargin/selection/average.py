@@ -8,6 +8,7 @@ from itertools import groupby
 import numpy as np
 from scipy import sparse
 
+from .._linalg import eigh, qr
 from ..features.space import Raw
 from ..geometry.powers import with_positive_pivots
 from ..models.blocks import split
@@ -79,7 +80,7 @@ class Averaging:
         X, weight = self.training.X, self.training.costs
         linear = [part.coef for part in parts if isinstance(part.space, Raw)]
         if linear and len(parts) == 1 and not sparse.issparse(X) and len(X) > X.shape[1]:
-            return np.linalg.qr(_centred(X, weight), mode="r") @ linear[0].T
+            return qr(_centred(X, weight), mode="r") @ linear[0].T
         return _centred(scores + sum(np.asarray(X @ coef.T) for coef in linear), weight)
 
     def _family(self, space, rows, group, members):
@@ -156,7 +157,7 @@ def _directions(Z):
         return directions_of(Z.T @ Z)
     unit = _over_deviations(np.linalg.norm(Z, axis=0))
     Z = Z * unit
-    values, axes = np.linalg.eigh(Z @ Z.T)
+    values, axes = eigh(Z @ Z.T)
     kept = values > RANK * max(values[-1], 0.0)
     return _positive(unit, Z.T @ (axes[:, kept] / np.sqrt(values[kept])))
 
@@ -164,7 +165,7 @@ def _directions(Z):
 def directions_of(covariance):
     """What turns scores into coordinates of their mean metric: each of unit variance, directions by their size."""
     unit = _over_deviations(np.sqrt(np.diag(covariance)))
-    values, axes = np.linalg.eigh(unit[:, None] * covariance * unit)
+    values, axes = eigh(unit[:, None] * covariance * unit)
     return _positive(unit, axes[:, values > RANK * max(values[-1], 0.0)])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from ..._linalg import eigh
 from ...problems import Batch, Quadratics, rows_of
 from ...solvers import solve
 
@@ -157,7 +158,7 @@ class FoldMoments:
         R = chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None])
         if not np.isfinite(R).all():
             raise ValueError("X holds values so large that their squares overflow; rescale its columns.")
-        values, vectors = np.linalg.eigh(R)
+        values, vectors = eigh(R)
         trusted &= values[:, 0] > TRUSTED * values[:, -1]
         values = np.maximum(values, TRUSTED)
         scaled = scale[:, :, None] * vectors

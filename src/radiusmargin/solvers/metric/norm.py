@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._linalg import eigh, eigvalsh, svd
+
 RANK = 1e-9  # relative size of a singular value that is rounding
 
 
@@ -126,7 +128,7 @@ class MetricNorm:
     """The function N for one T and eta, evaluated through one decomposition at a time."""
 
     def __init__(self, T, eta=0.0):
-        values, vectors = np.linalg.eigh(T)
+        values, vectors = eigh(T)
         if values[0] <= 0:
             raise ValueError("T is not positive definite.")
         self.T, self.eta = T, eta
@@ -144,8 +146,8 @@ class MetricNorm:
     def value(self, W):
         V = self.root @ W
         if self.eta == 0.0:
-            return np.linalg.svd(V, compute_uv=False).sum()
-        return np.sqrt(np.linalg.eigvalsh(V @ V.T + self.eta * self.T).clip(0)).sum()
+            return svd(V, compute_uv=False).sum()
+        return np.sqrt(eigvalsh(V @ V.T + self.eta * self.T).clip(0)).sum()
 
     def dual_value(self, form, alpha_sum, G, N):
         """(D, scale): a dual value, and the factor that makes the multipliers feasible.
@@ -163,7 +165,7 @@ class MetricNorm:
         """sqrt(eta) t tr (T - GG'/t^2)^{1/2}."""
         if self.eta == 0.0:
             return 0.0
-        return np.sqrt(self.eta) * t * np.sqrt(np.linalg.eigvalsh(self.T - G @ G.T / t**2).clip(0)).sum()
+        return np.sqrt(self.eta) * t * np.sqrt(eigvalsh(self.T - G @ G.T / t**2).clip(0)).sum()
 
 
 class NormPoint:
@@ -175,7 +177,7 @@ class NormPoint:
         self.v = V[:, 0]
         # Singular values, not eigenvalues of VV' + eta T: half the digits would be lost as eta goes to zero.
         wide = V if norm.eta == 0.0 else np.hstack([V, np.sqrt(norm.eta) * norm.root])
-        self.vectors, roots, _ = np.linalg.svd(wide, full_matrices=norm.eta == 0.0)
+        self.vectors, roots, _ = svd(wide, full_matrices=norm.eta == 0.0)
         self.roots = np.zeros(len(V))
         self.roots[: len(roots)] = roots
         self.value = roots.sum()
