@@ -51,4 +51,5 @@ def describe(bundle, out) -> None:
 def _certificate(values) -> str:
     if not values:
         return "none: the model is scikit-learn's"
-    return f"objective {values['objective']:.6g}, at most {values['dual_gap']:.2g} of it above the optimum"
+    worst = f" ({values['max_dual_gap']:.2g} for the worst of its problems)" if "max_dual_gap" in values else ""
+    return f"objective {values['objective']:.6g}, at most {values['dual_gap']:.2g} of it above the optimum{worst}"

@@ -26,7 +26,7 @@ __all__ = ["DEFAULT_MODEL", "fit_final"]
 DEFAULT_MODEL = "auto"
 
 #: Attributes of a model that prove how far from the optimum it is.
-CERTIFICATE = ("objective_", "dual_objective_", "dual_gap_")
+CERTIFICATE = ("objective_", "dual_objective_", "dual_gap_", "max_dual_gap_")
 
 
 def fit_final(

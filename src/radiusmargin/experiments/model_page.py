@@ -53,7 +53,7 @@ def _proof(certificate) -> str:
     if not certificate:
         return "This is scikit-learn's model: it does not say how far from its optimum it stopped."
     return (
-        f"The fit is at most {certificate['dual_gap']:.1e} of its objective above the optimum, proven. That other members would not do better"
+        f"The fit is at most {certificate['dual_gap']:.1e} of its objective above the optimum, proven ({certificate['max_dual_gap']:.1e} for the worst of its problems). That other members would not do better"
         " on new rows is what cross-validation says, not the proof: its best score is that of a choice, and so a little too high."
     )
 

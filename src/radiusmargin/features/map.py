@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_choice, check_count, check_kernel_matrix, check_number, check_weights, is_number
 from .._types import ArrayLike, Data, Gamma, RandomState
+from ..solvers.kernel.result import why_indefinite
 from .engines import Truncation, cholesky, exact, landmarks
 from .functions import KernelFunction, kernel_on
 from .source import FunctionSource, MatrixSource
@@ -265,8 +266,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._landmark_rows = None if self._function is None else X[self.landmarks_]
         if not self.definite_:
             warnings.warn(
-                f"the kernel is not positive semi-definite ({expansion.negative:.2g} of the spectrum): "
-                "the negative part is dropped.",
+                f"the negative part of the kernel matrix ({expansion.negative:.2g} of its spectrum) is dropped: "
+                f"{why_indefinite(self._function)}.",
                 UserWarning,
                 stacklevel=4,
             )

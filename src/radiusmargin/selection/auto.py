@@ -43,8 +43,8 @@ one_standard_error, refit, fit_intercept, tol, cv_tol, max_iter, verbose, subsam
         What was averaged, each with its "weight".
     best_params_, best_score_, cv_results_
         Of the search, in the form of `GridSearchCV`.
-    dual_gap_ : float
-        Proven relative distance of the members from their optima, summed.
+    dual_gap_, max_dual_gap_ : float
+        Proven relative distance of the members from their optima: of their sum, and of the worst.
 
     See Also
     --------

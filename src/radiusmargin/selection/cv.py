@@ -133,8 +133,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
-        As in `FSVM`; with ``combine="average"`` the objectives are sums over the members. `coef_` exists for linear
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_
+        As in `FSVM`; with ``combine="average"`` the objectives are sums over the members, in which one with a small C counts
+        little: `max_dual_gap_` is the gap of the worst member. `coef_` exists for linear
         models.
     C_, best_params_, best_score_, best_index_
         Of the best member.
@@ -329,7 +330,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     def _keep_average(self, found, weights, kinds):
         self._model, self._directions = found.model, found.directions
         self.members_ = [m.params(self.best_params_) | {"weight": weight} for m, weight in weights.items()]
-        self._certify(found.objective, found.dual_objective, found.n_iter)
+        self._certify(found.certificate)
         if len(kinds) == 1 and kinds[0].features.is_linear:
             (part,) = found.model.parts
             self.coef_, self.intercept_ = part.coef, part.intercept
@@ -347,7 +348,16 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         self.best_estimator_, self.members_, self._model = model, [self.best_params_ | {"weight": 1.0}], model.learnt
-        for name in ("coef_", "intercept_", "components_", "objective_", "dual_objective_", "dual_gap_", "n_iter_"):
+        for name in (
+            "coef_",
+            "intercept_",
+            "components_",
+            "objective_",
+            "dual_objective_",
+            "dual_gap_",
+            "max_dual_gap_",
+            "n_iter_",
+        ):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
 
