@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from radiusmargin import FSVM, FSVMCV, SVM
 from radiusmargin.datasets import make_ringnorm
 from radiusmargin.features import KernelMap, LeadingFeatures
+from radiusmargin.solvers.kernel import backend
 
 
 def task(n=150, seed=0):
@@ -220,6 +221,18 @@ def test_an_indefinite_kernel_has_no_certificate():
     assert np.isnan(model.dual_objective_)
     assert np.isnan(model.dual_gap_)
     assert model.score(K, y) > 0.5
+
+
+def test_rounding_is_not_called_an_indefinite_kernel(monkeypatch):
+    """Polynomials and cosines are positive semi-definite, however their values are rounded."""
+    rng = np.random.default_rng(1)
+    X, y = 10.0 ** rng.uniform(1, 5) + rng.normal(size=(6, 1)), np.array([0, 1, 0, 0, 0, 1])
+    monkeypatch.setattr(backend, "COMPILED", False)  # whose form in NumPy meets it on these rows
+    with pytest.warns(ConvergenceWarning, match="no bound of the optimum.*: rounding of the values of the poly kernel"):
+        SVM(C=205, kernel="poly", degree=2, max_iter=20).fit(X, y)
+    for kernel in ("poly", "cosine"):
+        with pytest.warns(UserWarning, match=f"is dropped: rounding of the values of the {kernel} kernel"):
+            KernelMap(kernel=kernel, degree=2).fit(1e6 + rng.normal(size=(20, 3)))
 
 
 class Stubborn(TransformerMixin, BaseEstimator):

@@ -1,13 +1,17 @@
 """More than two classes: the model of SVC in pairs, that of LinearSVC against the rest, for every model."""
 
+import re
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from radiusmargin import FSVM, FSVMCV, MRSVM, MSVM, RMM, SVM, RSVMMuPlus, RSVMPlus
 from radiusmargin.models.multiclass import Reduction, taking_part
+from radiusmargin.problems import Certificate
 from radiusmargin.selection import fsvm_path
 
 
@@ -119,6 +123,26 @@ def test_the_path_is_that_of_the_model(scheme):
     model = FSVM(C=1.0, multi_class=scheme, tol=1e-9).fit(X, y)
     np.testing.assert_allclose(path.coef[1], model.coef_, atol=1e-5)
     assert len(path.problems) == len(model.coef_)
+
+
+def test_the_gap_of_the_worst_problem_is_shown(capsys):
+    """Each pair prints its own gap; that of a pair with small weights does not show in the sums."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.repeat([0, 1, 2], 20)
+    model = SVM(C=10, class_weight={0: 1e-6, 1: 1e-6, 2: 1e3}, max_iter=2, verbose=1)
+    with pytest.warns(ConvergenceWarning, match="stopped at a relative gap of"):
+        model.fit(X, y)
+    gaps = [float(gap) for gap in re.findall(r"gap ([^,]+),", capsys.readouterr().out)]
+    assert len(gaps) == 3
+    assert model.max_dual_gap_ == pytest.approx(max(gaps), rel=0.05)
+
+
+def test_a_problem_that_hides_in_the_sum_is_warned_of():
+    model = SVM(tol=1e-6)
+    model._certify(Certificate.of([1e9, 1.0], [1e9, 0.5], [3, 4]) + Certificate.of([2.0], [2.0], [1]))
+    assert (model.dual_gap_, model.max_dual_gap_, model.n_iter_) == (pytest.approx(5e-10), 0.5, 8)
+    with pytest.warns(ConvergenceWarning, match="relative gap of 0.5 .*5e-10 over all problems"):
+        model._warn_unless_converged()
 
 
 def test_an_unknown_scheme_is_refused():

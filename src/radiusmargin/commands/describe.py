@@ -37,7 +37,7 @@ def describe(bundle, out) -> None:
     features = "" if "kernel" in facts["parameters"] else f"{facts['kernel']} features"  # a search names its best one
     lines = {
         "model": ", ".join(filter(None, (facts["name"], features, parameters))),
-        "chosen by": f"{facts['chosen_by']}: score {facts['cross_validated_score']:.4f}",
+        "chosen by": f"{facts['chosen_by']}: {_scores(facts)}",
         "certificate": _certificate(facts["certificate"]),
         "classes": ", ".join(f"{name} ({count})" for name, count in facts["classes"].items()),
         "columns": shown,
@@ -48,7 +48,14 @@ def describe(bundle, out) -> None:
         out.print(f"{name:<12} {text}", markup=False)
 
 
+def _scores(facts) -> str:
+    best, average = facts["cross_validated_score"], facts.get("out_of_fold_score")
+    of_average = "" if average is None else f"; average, out of fold: {average:.4f}"
+    return f"score {best:.4f} (the largest of many, so too high{of_average})"
+
+
 def _certificate(values) -> str:
     if not values:
         return "none: the model is scikit-learn's"
-    return f"objective {values['objective']:.6g}, at most {values['dual_gap']:.2g} of it above the optimum"
+    worst = f" ({values['max_dual_gap']:.2g} for the worst of its problems)" if "max_dual_gap" in values else ""
+    return f"objective {values['objective']:.6g}, at most {values['dual_gap']:.2g} of it above the optimum{worst}"

@@ -26,7 +26,7 @@ __all__ = ["DEFAULT_MODEL", "fit_final"]
 DEFAULT_MODEL = "auto"
 
 #: Attributes of a model that prove how far from the optimum it is.
-CERTIFICATE = ("objective_", "dual_objective_", "dual_gap_")
+CERTIFICATE = ("objective_", "dual_objective_", "dual_gap_", "max_dual_gap_")
 
 
 def fit_final(
@@ -80,6 +80,7 @@ def _facts(task, cell, chosen, model) -> dict:
         "parameters": {name: _plain(value) for name, value in chosen.params.items()},
         "chosen_by": f"{cell.inner_folds}-fold cross-validation over {chosen.n_configurations} configurations",
         "cross_validated_score": chosen.score,
+        "out_of_fold_score": getattr(model, "oof_score_", None),
         "certificate": {name.strip("_"): float(getattr(model, name)) for name in CERTIFICATE if hasattr(model, name)},
         "table": task.name,
         "data": cell.data,

@@ -40,11 +40,12 @@ def model_page(bundle: Bundle) -> str:
 
 
 def _numbers(facts):
-    gap = facts["certificate"].get("dual_gap")
+    gap, of_all = facts["certificate"].get("dual_gap"), facts.get("out_of_fold_score")
     return [
         (f"{facts['rows']:,}", "rows"),
         (str(len(facts["columns"])), "columns"),
-        (f"{facts['cross_validated_score']:.3f}", "best cross-validated score"),
+        (f"{facts['cross_validated_score']:.3f}", "best cross-validated score, too high"),
+        *([(f"{of_all:.3f}", "score of the average, out of fold")] if of_all is not None else []),
         *([(f"{gap:.0e}", "relative gap, proven")] if gap is not None else []),
     ]
 
@@ -53,8 +54,8 @@ def _proof(certificate) -> str:
     if not certificate:
         return "This is scikit-learn's model: it does not say how far from its optimum it stopped."
     return (
-        f"The fit is at most {certificate['dual_gap']:.1e} of its objective above the optimum, proven. That other members would not do better"
-        " on new rows is what cross-validation says, not the proof: its best score is that of a choice, and so a little too high."
+        f"The fit is at most {certificate['dual_gap']:.1e} of its objective above the optimum, proven ({certificate['max_dual_gap']:.1e} for the worst of its problems). That other members would not do better"
+        " on new rows is what cross-validation says, not the proof: its best score is the largest of many, and so too high; that of the average on held-out rows is less so."
     )
 
 

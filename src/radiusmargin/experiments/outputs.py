@@ -221,7 +221,7 @@ def search_section(search: dict, title: str, where: str = ""):
     return Section(
         title,
         f"{where}Every cell is a member of the search, brighter where its cross-validated score is higher. White dots were averaged, their"
-        " area being their weight; the red cross is the best.",
+        " area being their weight; the red cross is the best, whose score is too high: it is the largest of many.",
         figure=plots.plot_search(search),
         alt=f"{title}: scores by C and kernel",
     )

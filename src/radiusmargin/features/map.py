@@ -25,6 +25,7 @@ from .._checks import (
     is_number,
 )
 from .._types import ArrayLike, Data, Gamma, RandomState
+from ..solvers.kernel.result import why_indefinite
 from .engines import Truncation, cholesky, exact, landmarks
 from .functions import KernelFunction, kernel_on
 from .source import FunctionSource, MatrixSource
@@ -275,8 +276,8 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._landmark_rows = None if self._function is None else X[self.landmarks_]
         if not self.definite_:
             warnings.warn(
-                f"the kernel is not positive semi-definite ({expansion.negative:.2g} of the spectrum): "
-                "the negative part is dropped.",
+                f"the negative part of the kernel matrix ({expansion.negative:.2g} of its spectrum) is dropped: "
+                f"{why_indefinite(self._function)}.",
                 UserWarning,
                 stacklevel=4,
             )

@@ -54,9 +54,9 @@ class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseCompetitor):
     classes_, coef_, intercept_, components_, n_iter_
         As in `FSVM`; with more than two classes every pair has a metric of its own, from its own rows, and M is their mean.
         `n_iter_` counts gradient steps.
-    objective_, dual_objective_, dual_gap_ : float
+    objective_, dual_objective_, dual_gap_, max_dual_gap_ : float
         Value of the problem above at the separators and metrics where the algorithm ended, a lower bound of its minimum, and
-        the relative difference, which hardly ever is small.
+        the relative difference, which hardly ever is small; and the largest one of a problem.
     history_ : list of dict
         Objective, dual objective, gap and rank of M, in every round of every problem.
     messages_ : list of str
@@ -119,12 +119,12 @@ class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseCompetitor):
         self.messages_ = [r.message for r in results]
 
     def _warn_unless_converged(self):
-        if self.dual_gap_ <= self.tol:
+        if self.max_dual_gap_ <= self.tol:
             return
         singular = [message for message in self.messages_ if message]
         where = f" {singular[0]}{f', and so in {len(singular)} problems' * (len(singular) > 1)}." if singular else ""
         warnings.warn(
-            f"FSVMAlgorithm1 ended at a relative gap of {self.dual_gap_:.2g} after {self.n_iter_} gradient steps.{where} "
+            f"FSVMAlgorithm1 ended at a relative gap of {self.max_dual_gap_:.2g} after {self.n_iter_} gradient steps.{where} "
             "FSVM solves the same model exactly.",
             ConvergenceWarning,
             stacklevel=3,

@@ -26,7 +26,7 @@ from .._compat import CallbackSupportMixin, with_callbacks
 from .._types import ArrayLike, Data
 from ..chunks import in_chunks
 from ..features.space import Mapped, Raw
-from ..problems import Options, relative_gap
+from ..problems import Certificate, Options, relative_gap
 from .chunked import ChunkedTraining, check_linear, keep_history, print_pass
 from .chunkwise import chunkwise
 from .linear import Decides, LinearModel
@@ -113,25 +113,27 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             self.kernel_map_ = space.transformer
         self.coef_, self.intercept_ = coef, np.asarray(intercept, dtype=float)
         self._model = LinearModel(space, self.coef_, self.intercept_, training.reduction)
-        self._certify(*(sum(getattr(r, name) for r in results) for name in ("objective", "dual_objective", "n_iter")))
+        numbers = np.array([(r.objective, r.dual_objective, r.n_iter) for r in results])
+        self._certify(Certificate.of(*numbers.T))
 
     def _keep_expansion(self, fit, training):
         """The same from an `ExpansionFit`; there are no `coef_` in the features of a kernel."""
         self._model, self.intercept_ = fit.model, fit.model.intercept
         self.support_, self.support_vectors_, self.dual_coef_ = training.kept[fit.support], fit.vectors, fit.dual_coef
         self.n_support_ = np.bincount(training.codes[fit.support], minlength=training.reduction.n_classes)
-        self._certify(*fit.totals)
+        self._certify(fit.certificate)
 
-    def _certify(self, objective, dual_objective, n_iter):
-        """Of all problems together; a bound that is NaN, since there is none, stays NaN."""
-        self.objective_, self.n_iter_ = float(objective), max(1, int(n_iter))
-        self.dual_objective_ = min(float(dual_objective), self.objective_)
-        self.dual_gap_ = relative_gap(self.objective_, self.dual_objective_)
+    def _certify(self, found: Certificate):
+        """Set the certificate of all problems together. A bound that is NaN, since there is none, stays NaN."""
+        self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
+        self.dual_objective_ = min(found.dual_objective, self.objective_)
+        self.dual_gap_, self.max_dual_gap_ = relative_gap(self.objective_, self.dual_objective_), found.max_gap
 
     def _warn_unless_converged(self):
-        if self.dual_gap_ > self.tol:
+        if self.max_dual_gap_ > self.tol:
+            of_all = f", {self.dual_gap_:.2g} over all problems," if self.dual_gap_ < self.max_dual_gap_ else ""
             warnings.warn(
-                f"{type(self).__name__} stopped at a relative gap of {self.dual_gap_:.2g} (tol={self.tol:g}) after "
+                f"{type(self).__name__} stopped at a relative gap of {self.max_dual_gap_:.2g} (tol={self.tol:g}){of_all} after "
                 f"{self.n_iter_} iterations. Increase max_iter or tol. {self._remedy}",
                 ConvergenceWarning,
                 stacklevel=3,

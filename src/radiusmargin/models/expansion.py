@@ -13,9 +13,10 @@ import numpy as np
 
 from .._checks import ConvergenceWarning
 from ..features.space import Expansion
-from ..problems import Batch, Options, Start
+from ..problems import Batch, Certificate, Options, Start
 from ..solvers import solve_kernel
 from ..solvers.kernel import KernelResults
+from ..solvers.kernel.result import why_indefinite
 from .linear import LinearModel
 from .metric import metric_root
 
@@ -34,8 +35,8 @@ def fit_expansion(
     results = solve_kernel(batch, options, Start(alpha=alpha), keep_scores=keep_scores, callback=callback)
     if not results.definite.all():
         warnings.warn(
-            "the kernel is not positive semi-definite: what was found is a stationary point, and there is no bound of the "
-            "optimum (dual_objective_ is NaN).",
+            f"what was found is a stationary point, and there is no bound of the optimum (dual_objective_ is NaN): "
+            f"{why_indefinite(space.function)}.",
             ConvergenceWarning,
             stacklevel=6,
         )
@@ -65,11 +66,14 @@ class ExpansionFit:
     found: KernelResults
 
     @property
-    def totals(self) -> tuple[float, float, int]:
-        """Objective, bound and pairs of all problems together; NaN where the kernel is such that there is no bound."""
-        found = self.found
-        bound = float(found.dual_objective.sum()) if found.definite.all() else np.nan
-        return float(found.objective.sum()), bound, int(found.n_iter.sum())
+    def certificate(self) -> Certificate:
+        """Bounds and pairs of all problems together."""
+        return certificate_of(self.found)
+
+
+def certificate_of(found: KernelResults) -> Certificate:
+    """Bounds and pairs of all problems and Cs together; the bound is NaN where the kernel has none."""
+    return Certificate.of(found.objective, np.where(found.definite, found.dual_objective, np.nan), found.n_iter)
 
 
 def learn_expansion(choice, training, C, options: Options, listeners, **how) -> ExpansionFit:

@@ -117,10 +117,10 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     components_ : ndarray of shape (rank, n_features)
         L with M = L'L. With a metric per problem, M is their mean. L is symmetric in standardised units where M has full
         rank, so that `transform` does not depend on the user's; else its rows are scaled eigenvectors.
-    objective_, dual_objective_, dual_gap_ : float
+    objective_, dual_objective_, dual_gap_, max_dual_gap_ : float
         Value of the problem above at the separators that were found and their metrics (the best one for its separator;
         with ``solver="projected-gradient"`` that at which it stopped), a lower bound of the minimum over separators and
-        metrics, and the relative difference. Summed over the problems.
+        metrics, and the relative difference. Summed over the problems; `max_dual_gap_` is the largest of one of them.
     radius_, margin_ : ndarray of shape (n_problems,)
         Radius of the enclosing ball of the data and margin ``1 / |v|`` of the separator, in the learned metric.
     n_iter_ : int

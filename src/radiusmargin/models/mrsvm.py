@@ -31,7 +31,7 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_
         As in `FSVM`.
     mu_ : ndarray of shape (n_problems, n_features)
         Weights of the features, on the simplex; many are zero.

@@ -36,7 +36,7 @@ class MSVM(MetricTransformerMixin, ConicClassifier):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_
         As in `FSVM`.
     bound_ : ndarray of shape (n_problems,)
         ``max_i |w'(x_i - xbar)|``, which is ``|v|``: the margin in the unit ball is ``1 / bound_``.

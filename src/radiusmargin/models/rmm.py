@@ -29,7 +29,7 @@ class RMM(ConicClassifier):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_
         As in `FSVM`.
     bound_active_ : list of ndarray
         For each problem (one, or one per pair of classes) the rows of X whose bound carries a multiplier. They shape

@@ -53,7 +53,7 @@ class RSVMPlus(_RSVM):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_
         As in `FSVM`.
     metric_ : ndarray of shape (n_problems, n_features)
         Diagonal of the metric, in (0, 1].
@@ -104,7 +104,7 @@ class RSVMMuPlus(_RSVM):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_
         As in `FSVM`.
     mu_ : ndarray of shape (n_problems, n_features)
         Weights of the features, on the simplex; some are zero.

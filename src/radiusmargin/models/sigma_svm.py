@@ -42,7 +42,7 @@ class SigmaSVM(MetricTransformerMixin, HingeCompetitor):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_
         As in `FSVM`.
     components_ : ndarray of shape (rank, n_features)
         L with ``L'L = T^{-1}``, the same metric for all classes (the pseudo-inverse where T is singular).

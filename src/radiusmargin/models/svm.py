@@ -28,7 +28,7 @@ class SVM(HingeCompetitor):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
+    classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_
         As in `FSVM`.
     support_, support_vectors_, dual_coef_, n_support_
         With a kernel, as in `SVC`.

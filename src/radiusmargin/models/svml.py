@@ -60,7 +60,7 @@ class SVML(MetricTransformerMixin, MarginClassifier):
 
     Attributes
     ----------
-    classes_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_, support_, support_vectors_, dual_coef_, n_support_
+    classes_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_, support_, support_vectors_, dual_coef_, n_support_
         As in `SVM` with a kernel. Objectives are those of the machine **at the metric that is returned**. Of the metric
         nothing is certified: E is not convex, and what is found depends on where it starts.
     components_ : ndarray of shape (n_features, n_features)

@@ -117,7 +117,9 @@ class KindsDisplay:
             image = ax.pcolormesh(columns, rows, shown, vmin=low, vmax=high, cmap="viridis")
             self._label(ax, panel)
             self._mark(ax, panel)
-        self.colorbar_ = axes[0].figure.colorbar(image, ax=list(axes), label="score, cross-validated", extend="min")
+        self.colorbar_ = axes[0].figure.colorbar(
+            image, ax=list(axes), label="cross-validated score (the best of many is too high)", extend="min"
+        )
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 

@@ -81,7 +81,7 @@ class CVDisplay:
             if p == self.best_params["whitening"]:
                 ax.fill_between(Cs, mean - error[curve], mean + error[curve], color=line.get_color(), alpha=0.2)
         ax.axvline(self.best_params["C"], color="black", linewidth=0.8, linestyle="--")
-        ax.set(xlabel="C", ylabel="score")
+        ax.set(xlabel="C", ylabel="cross-validated score (the best of many is too high)")
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -6,7 +6,7 @@ from .chunked import ChunkedProblem, Coordinates, Source, Summary
 from .kernel import Kernel
 from .labels import REST, ClassLabels
 from .multipliers import balanced
-from .result import HingeResult, Result, Results, certificate, relative_gap
+from .result import Certificate, HingeResult, Result, Results, certificate, relative_gap
 from .rows import Dense, Rows, Sparse, rows_of
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "REST",
     "Batch",
     "Block",
+    "Certificate",
     "ChangedChunkError",
     "Chunk",
     "ChunkedProblem",

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .._types import ArrayLike
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result:
@@ -112,6 +114,38 @@ class Results:
         alpha = None if self.alpha is None else self.alpha[index]
         values = self.intercept, self.objective, self.dual_objective, self.n_iter, self.converged
         return Results(Cs, self.coef[index], *(value[index] for value in values), alpha)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds of several problems together.
+
+    Parameters
+    ----------
+    objective, dual_objective : float
+        Sums over the problems; a dual objective of NaN is none.
+    n_iter : int
+        Iterations of all problems.
+    max_gap : float
+        The largest relative gap of a problem, which those of larger objectives hide in the sums.
+    """
+
+    objective: float = 0.0
+    dual_objective: float = 0.0
+    n_iter: int = 0
+    max_gap: float = 0.0
+
+    @classmethod
+    def of(cls, objective: ArrayLike, dual_objective: ArrayLike, n_iter: ArrayLike) -> Certificate:
+        """Add up arrays with a number for every problem."""
+        P, D = np.asarray(objective, dtype=float), np.asarray(dual_objective, dtype=float)
+        return cls(float(P.sum()), float(D.sum()), int(np.sum(n_iter)), float(np.max(relative_gap(P, D))))
+
+    def __add__(self, other: Certificate) -> Certificate:
+        return Certificate(
+            self.objective + other.objective, self.dual_objective + other.dual_objective, self.n_iter + other.n_iter,
+            float(np.maximum(self.max_gap, other.max_gap)),
+        )  # fmt: skip
 
 
 def certificate(objective: float | np.ndarray, dual_objective: float | np.ndarray, n_iter: int, tol: float) -> dict:

@@ -42,9 +42,11 @@ one_standard_error, refit, fit_intercept, tol, cv_tol, max_iter, verbose, subsam
     members_ : list of dict
         What was averaged, each with its "weight".
     best_params_, best_score_, cv_results_
-        Of the search, in the form of `GridSearchCV`.
-    dual_gap_ : float
-        Proven relative distance of the members from their optima, summed.
+        Of the search, in the form of `GridSearchCV`. `best_score_` is the largest of many scores, and so too high.
+    oof_score_ : float
+        Score of the average on held-out rows, which is closer to that on new rows; see `FSVMCV`.
+    dual_gap_, max_dual_gap_ : float
+        Proven relative distance of the members from their optima: of their sum, and of the worst.
 
     See Also
     --------

@@ -12,10 +12,11 @@ from .._linalg import eigh, qr
 from ..features.space import Raw
 from ..geometry.powers import with_positive_pivots
 from ..models.blocks import split
-from ..models.expansion import fit_expansion
+from ..models.expansion import certificate_of, fit_expansion
 from ..models.family import Family
 from ..models.linear import LinearModel, Sum
 from ..models.metric import RANK
+from ..problems import Certificate
 from .data import BLOCK
 from .plan import Member
 from .ways.fold_by_fold import fit_smoothed
@@ -25,7 +26,7 @@ LEAST_ROWS = 64  # whose scores are formed at a time
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """The model, and the sums of the members' certificates.
+    """The model, and the certificates of the members together.
 
     `directions` (K, rank) turn scores of the problems into rows of the metric that the separators make; `shares` are what
     each member's scores were multiplied by: its weight over their size.
@@ -34,9 +35,7 @@ class Averaged:
     model: Sum
     directions: np.ndarray
     shares: dict[Member, float]
-    objective: float
-    dual_objective: float
-    n_iter: int
+    certificate: Certificate
 
 
 class Averaging:
@@ -47,33 +46,33 @@ class Averaging:
 
     def of(self, weights, groups) -> Averaged:
         """The average of members by their weights."""
-        parts, shares, totals, scores = [], {}, np.zeros(3), 0.0
+        parts, shares, certificate, scores = [], {}, Certificate(), 0.0
         for group in groups:
             own = {m: weights[m] for m in sorted(weights, key=lambda m: (m.whitening, m.C)) if group.holds(m)}
             if own:
                 fit = self._expansion if group.is_expansion else self._explicit
-                part, own_scores, own_shares, certificates = fit(group.kind.training(self.training), group, own)
+                part, own_scores, own_shares, own_certificate = fit(group.kind.training(self.training), group, own)
                 parts.append(replace(part, space=group.kind.space(part.space)))
-                scores, totals = scores + own_scores, totals + certificates
+                scores, certificate = scores + own_scores, certificate + own_certificate
                 shares |= zip(own, own_shares, strict=True)
         model = Sum(_joined(parts))
         directions = _directions(self._spread(model.parts, scores))
-        return Averaged(model, directions, shares, float(totals[0]), float(totals[1]), int(totals[2]))
+        return Averaged(model, directions, shares, certificate)
 
     def _explicit(self, training, group, weights):
-        """(model, its scores, shares, certificates) of members that share features."""
+        """(model, its scores, shares, certificate) of members that share features."""
         members, costs = list(weights), training.costs
         space = group.features.explicit(group.powers[0])
         rows = space.fit(training.X, costs)
         fit = self._smoothed if group.eta > 0 else self._family
-        coef, intercept, certificates = fit(space, rows, group, members)
+        coef, intercept, certificate = fit(space, rows, group, members)
         shares = over_sizes(weights, self._sizes(rows, coef, intercept))
         coef, intercept = np.einsum("mkd,m->kd", coef, shares), np.einsum("mk,m->k", intercept, shares)
         model = LinearModel(space, coef, intercept, training.reduction)
         scores = (
             0.0 if isinstance(space, Raw) else rows @ coef.T
         )  # of the data themselves they are formed once, if at all
-        return model, scores, shares, certificates
+        return model, scores, shares, certificate
 
     def _spread(self, parts, scores):
         """Rows (., K) whose second moment is the covariance of the scores, from those of kernels and what is linear."""
@@ -88,14 +87,15 @@ class Averaging:
         for power, own in groupby(members, key=lambda m: m.whitening):
             family = Family.on(space, rows, training, group.scatter, (power,))
             found.append(family.fit(training.labels, training.costs, [m.C for m in own], self.options))
-        totals = [(f.objective.sum(), f.dual_objective.sum(), f.results.n_iter.sum()) for f in found]
-        coef = np.concatenate([f.coef[0] for f in found])
-        return coef, np.concatenate([f.intercept[0] for f in found]), np.sum(totals, axis=0)
+        certificates = [Certificate.of(f.objective, f.dual_objective, f.results.n_iter) for f in found]
+        coef, intercept = (np.concatenate([getattr(f, name)[0] for f in found]) for name in ("coef", "intercept"))
+        return coef, intercept, sum(certificates, Certificate())
 
     def _smoothed(self, space, rows, group, members):
         models = [fit_smoothed(m, space, rows, self.training, self.options) for m in members]
-        totals = [(m.objective_, m.dual_objective_, m.n_iter_) for m in models]
-        return np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models]), np.sum(totals, axis=0)
+        certificates = [Certificate(m.objective_, m.dual_objective_, m.n_iter_, m.max_dual_gap_) for m in models]
+        coef, intercept = (np.array([getattr(m, name) for m in models]) for name in ("coef_", "intercept_"))
+        return coef, intercept, sum(certificates, Certificate())
 
     def _expansion(self, training, group, weights):
         Cs, costs = [m.C for m in weights], training.costs
@@ -106,10 +106,8 @@ class Averaging:
         shares = over_sizes(weights, sizes)
         coef, intercept = np.einsum("kcn,c->kn", np.asarray(found.coef), shares), found.intercept @ shares
         support = np.flatnonzero(coef.any(axis=0))
-        bound = found.dual_objective.sum() if found.definite.all() else np.nan  # there is none
-        certificates = np.array([found.objective.sum(), bound, found.n_iter.sum()])
         model = LinearModel(space.part(support), coef[:, support], intercept, training.reduction)
-        return model, np.einsum("kcn,c->nk", scores, shares) - intercept, shares, certificates
+        return model, np.einsum("kcn,c->nk", scores, shares) - intercept, shares, certificate_of(found)
 
     def _sizes(self, rows, coef, intercept):
         """Root mean squares of the scores of members with separators (M, K, d)."""

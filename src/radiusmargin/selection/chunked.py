@@ -13,6 +13,7 @@ import numpy as np
 from ..features.space import Raw
 from ..models.chunked import ChunkedTraining
 from ..models.linear import LinearModel, Sum
+from ..problems import Certificate
 from .average import Averaged, directions_of, over_sizes
 
 MOST_MEMBERS = 5  # in an average: each is a separator in every pass, and of many rows nearly all are near-best
@@ -72,9 +73,9 @@ class SearchInChunks:
         moments = training.moments
         directions = directions_of(coef @ moments.scatter @ coef.T / moments.total)
         model = LinearModel(Raw(), coef, intercept, training.reduction)
-        totals = [sum(getattr(r, name) for r in results) for name in ("objective", "dual_objective", "n_iter")]
+        certificate = Certificate.of(*np.array([(r.objective, r.dual_objective, r.n_iter) for r in results]).T)
         shares = dict(zip(members, shares, strict=True))
-        return Averaged(Sum((model,)), directions, shares, float(totals[0]), float(totals[1]), int(totals[2])), results
+        return Averaged(Sum((model,)), directions, shares, certificate), results
 
     def _sizes(self, coef, intercept):
         """Root mean squares of the members' scores on all rows, which their moments tell."""

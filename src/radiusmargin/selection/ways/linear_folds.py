@@ -111,7 +111,7 @@ class FoldMoments:
         if not sparse.issparse(X):
             self.X = self._extended(X)
         everything = self._moments(np.arange(X.shape[0]))
-        self.raw = everything.sum(axis=0).diagonal()[:-1]
+        self.raw = np.einsum("kii->ki", everything)[:, :-1]
         self.parts = everything - np.array([self._moments(test) for test in folds])
 
     def _extended(self, rows):
@@ -128,9 +128,10 @@ class FoldMoments:
         return (part.T * self.weights[rows]) @ part
 
     def scatters(self, factors, kind="total", folds=slice(None)):
-        """(total scatter, scatter of the `kind`, weight, whether to trust them), stacked over the training parts.
+        """(total scatter, scatter of the `kind`, weight, relative rounding), stacked over the training parts.
 
-        `factors` weigh the classes.
+        `factors` weigh the classes. The rounding is that of the scatter of all rows beside that of the part, in units of
+        EPS / TRUSTED; infinite where subtraction leaves nothing but rounding, as where an outlier is held out.
         """
         parts = self.parts[folds] if self.K == 1 else factors[:, None, None] * self.parts[folds]
         squares, sums, totals = parts[..., :-1, :-1], parts[..., -1, :-1], parts[..., -1, -1]
@@ -139,10 +140,12 @@ class FoldMoments:
         if kind == "within":
             roots = sums / np.sqrt(np.where(totals > 0, totals, 1.0))[..., None]  # the sum of no rows is zero
             chosen = second - roots.transpose(0, 2, 1) @ roots
-        # Small differences of large numbers are rounding: then the rows have to be asked themselves.
         spread, left = np.einsum("fii->fi", S), np.einsum("fii->fi", chosen)
-        trusted = (spread > TRUSTED * self.raw).all(axis=1) & (left.sum(axis=1) > TRUSTED * spread.sum(axis=1))
-        return S, chosen, total, trusted
+        whole = self.raw[0] if self.K == 1 else factors @ self.raw
+        with np.errstate(divide="ignore", invalid="ignore"):  # a constant column, or squares that overflow
+            rounding = TRUSTED * (whole / spread.clip(0.0)).max(axis=1)
+        accurate = (rounding < 1.0) & (left.sum(axis=1) > TRUSTED * spread.sum(axis=1))
+        return S, chosen, total, np.where(accurate, rounding, np.inf)
 
     def regularizers(self, factors, kind, powers, folds=slice(None), *, ranks=True):
         """(B = D^(1/2) R^p D^(1/2) for every power and training part, which parts to trust).
@@ -150,16 +153,16 @@ class FoldMoments:
         Singular scatters are not to be trusted. Without `ranks` a power of 0 alone asks for standardising only, and the
         diagonals are given: an optimal separator then lies in the range of the scatter by itself.
         """
-        S, chosen, total, trusted = self.scatters(factors, kind, folds)
-        variance = np.einsum("fii->fi", S).clip(np.finfo(float).tiny) / total[:, None]
+        S, chosen, total, rounding = self.scatters(factors, kind, folds)
+        trusted = np.isfinite(rounding)
+        S[~trusted] = chosen[~trusted] = np.eye(S.shape[1])  # a placeholder: the rows of such a part are summed anew
+        variance = np.einsum("fii->fi", S) / total[:, None]
         if tuple(powers) == (0.0,) and not ranks:
             return variance[None], trusted
         scale = np.sqrt(variance)
-        R = chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None])
-        if not np.isfinite(R).all():
-            raise ValueError("X holds values so large that their squares overflow; rescale its columns.")
-        values, vectors = eigh(R)
-        trusted &= values[:, 0] > TRUSTED * values[:, -1]
+        values, vectors = eigh(chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None]))
+        # Rounding of the largest moments must be small beside the smallest eigenvalue, to which a power is as sensitive.
+        trusted &= values[:, 0] > rounding * values[:, -1]
         values = np.maximum(values, TRUSTED)
         scaled = scale[:, :, None] * vectors
         return np.stack([(scaled * values[:, None, :] ** p) @ scaled.transpose(0, 2, 1) for p in powers]), trusted

@@ -11,7 +11,7 @@ from ..._checks import ConvergenceWarning, check_both_classes, check_labels, che
 from ..._types import ArrayLike, Data
 from ...problems import Batch, Kernel, Options
 from .entry import solve_kernel
-from .result import KernelResult
+from .result import KernelResult, why_indefinite
 
 
 def kernel_svm(
@@ -80,15 +80,14 @@ def kernel_svm(
     check_both_classes(y, weights)
     batch = Batch(rows, y[None], weights, np.array([float(C)]), intercept=bool(fit_intercept))
     result = solve_kernel(batch, Options(float(tol)))[0, 0]
-    _warn(result, tol)
+    _warn(result, tol, kernel)
     return result
 
 
-def _warn(result, tol):
+def _warn(result, tol, kernel):
     if not result.definite:
         warnings.warn(
-            "The kernel is not known to be positive semi-definite: kernel_svm found a stationary point "
-            f"(to {result.gap:.2g}), not a certified optimum.",
+            f"kernel_svm found a stationary point (to {result.gap:.2g}), not a certified optimum: {why_indefinite(kernel)}.",
             ConvergenceWarning,
             stacklevel=3,
         )

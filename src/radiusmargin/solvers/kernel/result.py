@@ -126,4 +126,14 @@ class KernelResults(Results):
         )
 
 
-__all__ = ["Expansions", "KernelResult", "KernelResults"]
+def why_indefinite(function) -> str:
+    """Say why kernel values have a negative direction: rounding, where the kernel of a `KernelFunction` has none."""
+    if getattr(function, "is_definite", False):
+        return (
+            f"rounding of the values of the {function.kernel} kernel is not small beside their differences (subtract the mean of every "
+            "feature, or scale it)"
+        )
+    return "the kernel is not positive semi-definite, or not known to be"
+
+
+__all__ = ["Expansions", "KernelResult", "KernelResults", "why_indefinite"]
