@@ -36,6 +36,7 @@ class Averaged:
     directions: np.ndarray
     shares: dict[Member, float]
     certificate: Certificate
+    n_dropped: int
 
 
 class Averaging:
@@ -43,6 +44,7 @@ class Averaging:
 
     def __init__(self, training, options):
         self.training, self.options = training, options
+        self.n_dropped = 0  # most directions that a member has left out
 
     def of(self, weights, groups) -> Averaged:
         """The average of members by their weights."""
@@ -57,7 +59,7 @@ class Averaging:
                 shares |= zip(own, own_shares, strict=True)
         model = Sum(_joined(parts))
         directions = _directions(self._spread(model.parts, scores))
-        return Averaged(model, directions, shares, certificate)
+        return Averaged(model, directions, shares, certificate, self.n_dropped)
 
     def _explicit(self, training, group, weights):
         """(model, its scores, shares, certificate) of members that share features."""
@@ -85,14 +87,17 @@ class Averaging:
     def _family(self, space, rows, group, members):
         training, found = self.training, []
         for power, own in groupby(members, key=lambda m: m.whitening):
-            family = Family.on(space, rows, training, group.scatter, (power,))
+            family = Family.on(space, rows, training, group.scatter, (power,), group.features.rank_tol)
+            self.n_dropped = max(self.n_dropped, family.scatter.n_dropped)
             found.append(family.fit(training.labels, training.costs, [m.C for m in own], self.options))
         certificates = [Certificate.of(f.objective, f.dual_objective, f.results.n_iter) for f in found]
         coef, intercept = (np.concatenate([getattr(f, name)[0] for f in found]) for name in ("coef", "intercept"))
         return coef, intercept, sum(certificates, Certificate())
 
     def _smoothed(self, space, rows, group, members):
-        models = [fit_smoothed(m, space, rows, self.training, self.options) for m in members]
+        rank_tol = group.features.rank_tol
+        models = [fit_smoothed(m, space, rows, self.training, self.options, rank_tol) for m in members]
+        self.n_dropped = max(self.n_dropped, *(m.n_dropped_ for m in models))
         certificates = [Certificate(m.objective_, m.dual_objective_, m.n_iter_, m.max_dual_gap_) for m in models]
         coef, intercept = (np.array([getattr(m, name) for m in models]) for name in ("coef_", "intercept_"))
         return coef, intercept, sum(certificates, Certificate())

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._linalg import eigh
+from ...geometry.tempered import RANK_TOL
 from ...problems import Batch, Quadratics, rows_of
 from ...solvers import solve
 
@@ -69,10 +70,11 @@ class LinearFolds:
         """(B (P, folds, ...), which folds to trust), kept for the next Cs."""
         scatter, places = task.group.scatter, tuple(self.place[i] for i in folds)
         key = scatter, places, task.group.powers
+        rank_tol = task.group.features.rank_tol if max(task.group.powers) > 0 else 0.0
         if key not in self._regularizers:
             ranks = scatter == "within" or not self.data.training.intercept
             self._regularizers[key] = self._moments_of(scatter).regularizers(
-                factors, scatter, task.group.powers, list(places), ranks=ranks
+                factors, scatter, task.group.powers, list(places), ranks=ranks, rank_tol=rank_tol
             )
         B, trusted = self._regularizers[key]
         return B[[task.group.powers.index(p) for p in task.powers]], trusted
@@ -147,10 +149,10 @@ class FoldMoments:
         accurate = (rounding < 1.0) & (left.sum(axis=1) > TRUSTED * spread.sum(axis=1))
         return S, chosen, total, np.where(accurate, rounding, np.inf)
 
-    def regularizers(self, factors, kind, powers, folds=slice(None), *, ranks=True):
+    def regularizers(self, factors, kind, powers, folds=slice(None), *, ranks=True, rank_tol=RANK_TOL):
         """(B = D^(1/2) R^p D^(1/2) for every power and training part, which parts to trust).
 
-        Singular scatters are not to be trusted. Without `ranks` a power of 0 alone asks for standardising only, and the
+        Scatters that are singular, up to `rank_tol`, are not to be trusted. Without `ranks` a power of 0 alone asks for standardising only, and the
         diagonals are given: an optimal separator then lies in the range of the scatter by itself.
         """
         S, chosen, total, rounding = self.scatters(factors, kind, folds)
@@ -160,9 +162,11 @@ class FoldMoments:
         if tuple(powers) == (0.0,) and not ranks:
             return variance[None], trusted
         scale = np.sqrt(variance)
-        values, vectors = eigh(chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None]))
+        R = chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None])
+        values, vectors = eigh(R)
         # Rounding of the largest moments must be small beside the smallest eigenvalue, to which a power is as sensitive.
-        trusted &= values[:, 0] > rounding * values[:, -1]
+        least = np.maximum(rounding * values[:, -1], rank_tol**2 * np.einsum("fii->fi", R).max(axis=1))
+        trusted &= values[:, 0] > least
         values = np.maximum(values, TRUSTED)
         scaled = scale[:, :, None] * vectors
         return np.stack([(scaled * values[:, None, :] ** p) @ scaled.transpose(0, 2, 1) for p in powers]), trusted
