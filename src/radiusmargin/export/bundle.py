@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._writing import write_file
 from ..datasets import DataError, MissingDependencyError
 from ..datasets.encode import import_pandas
 from ..datasets.files import UNREADABLE, readable
@@ -97,17 +98,10 @@ def save_bundle(bundle: Bundle, path: str | os.PathLike) -> Path:
         raise MissingDependencyError(
             "writing model files needs skops, which is not installed: pip install '.[export]' from a clone of radiusmargin"
         ) from error
-    path = Path(path)
     document = {"format": FORMAT, "facts": bundle.facts, "pipeline": bundle.pipeline, "calibration": bundle.calibration}
     content = skops.io.dumps(document, compression=zipfile.ZIP_STORED)
     _parse(io.BytesIO(content), f"{path} is not written")  # what could not be read is not written
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return write_file(path, content)
 
 
 def load_bundle(path: str | os.PathLike) -> Bundle:
