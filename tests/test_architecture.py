@@ -23,7 +23,7 @@ ARROWS = {
     "datasets": set(),
     "pairs": {"datasets", "models", "selection"},
     "plots": {"features", "geometry", "selection"},
-    "export": {"datasets", "models", "selection"},
+    "export": {"datasets", "features", "models", "selection"},
     "experiments": {
         "datasets",
         "export",

@@ -1,12 +1,12 @@
 """A model file: one pipeline with its encoding, the calibration of its scores, and where it comes from.
 
-The file is skops', not pickle's: opening it runs no code. Only classes of this package and of scikit-learn are made;
-whatever else a file asks for is refused by name.
+The file is skops', not pickle's: opening it runs no code. `container` reads it as plain data, and `rebuild` makes the
+estimators that `save_bundle` writes, and no others, with arrays that fit together. SECURITY.md states the promise.
 """
 
 from __future__ import annotations
 
-import importlib
+import io
 import os
 import zipfile
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..datasets import DataError, MissingDependencyError
-from ..datasets.files import readable, require_no_bomb
+from ..datasets.encode import import_pandas
+from ..datasets.files import UNREADABLE, readable
+from .container import read_container
+from .rebuild import rebuild_pipeline, require_known
 from .scores import class_scores, probabilities
 
 __all__ = ["Bundle", "load_bundle", "save_bundle"]
 
 FORMAT = "radiusmargin model 1"
-
-#: Packages whose classes a file may hold, but not their functions; and what these classes hold themselves.
-TRUSTED, HARMLESS = ("radiusmargin", "sklearn"), ("numpy.dtype",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,10 @@ class Bundle:
     def predict(self, rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Labels, scores and probabilities of the rows of a table."""
         rows = self._checked(rows)
-        labels = self.pipeline.predict(rows)
-        return labels, class_scores(self.pipeline, rows), probabilities(self.pipeline, self.calibration, rows)
+        labels, scores = self.pipeline.predict(rows), class_scores(self.pipeline, rows)
+        if scores is not None and not np.isfinite(scores).all():
+            raise DataError("scores of the rows are not finite: numbers of the rows, or of the model, are too large")
+        return labels, scores, probabilities(self.pipeline, self.calibration, rows)
 
     def _checked(self, rows):
         """Columns are found by name in a table; rows of numbers must be as many columns as the model was fitted on."""
@@ -80,27 +82,25 @@ class Bundle:
         return rows
 
 
-def _skops():
-    try:
-        import skops.io
-    except ImportError as error:
-        raise MissingDependencyError(
-            "model files need skops, which is not installed: pip install '.[export]' from a clone of radiusmargin"
-        ) from error
-    return skops.io
-
-
 def save_bundle(bundle: Bundle, path: str | os.PathLike) -> Path:
     """Write a model file, whole or not at all.
 
     Parameters
     ----------
     bundle : Bundle
+        Of estimators that the commands of this package fit. A DataError names what else there is.
     path : str or Path
     """
+    try:
+        import skops.io
+    except ImportError as error:
+        raise MissingDependencyError(
+            "writing model files needs skops, which is not installed: pip install '.[export]' from a clone of radiusmargin"
+        ) from error
     path = Path(path)
     document = {"format": FORMAT, "facts": bundle.facts, "pipeline": bundle.pipeline, "calibration": bundle.calibration}
-    content = _skops().dumps(document)
+    content = skops.io.dumps(document, compression=zipfile.ZIP_STORED)
+    _parse(io.BytesIO(content), f"{path} is not written")  # what could not be read is not written
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_bytes(content)
@@ -111,41 +111,53 @@ def save_bundle(bundle: Bundle, path: str | os.PathLike) -> Path:
 
 
 def load_bundle(path: str | os.PathLike) -> Bundle:
-    """Read a model file; a DataError names whatever it holds that is not trusted.
+    """Read a model file; a DataError says what is wrong with it.
 
     Parameters
     ----------
     path : str or Path
     """
-    io = _skops()
-    with readable(path):
-        with zipfile.ZipFile(path) as archive:
-            require_no_bomb(path, sum(member.file_size for member in archive.infolist()))
-        asked = io.get_untrusted_types(file=path)
-        foreign = [name for name in asked if not _is_trusted(name)]
-        if foreign:
-            raise DataError(
-                f"{path} is not opened: it asks for {', '.join(foreign)}, which is no class of {' or '.join(TRUSTED)}"
-            )
-        document = io.load(path, trusted=asked)
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(f"{path} is no model file of radiusmargin")
-    return Bundle(document["pipeline"], document["calibration"], document["facts"])
+    with readable(path), open(path, "rb") as stream:
+        return _parse(stream, f"{path} is not opened")
 
 
-def _is_trusted(name) -> bool:
-    """Whether a name is that of a class where it is defined, in a trusted package: no function, nothing imported there.
-
-    >>> _is_trusted("radiusmargin.models.fsvm.FSVM"), _is_trusted("os.system"), _is_trusted("radiusmargin.cli.main")
-    (True, False, False)
-    """
-    if name in HARMLESS:
-        return True
-    module, _, attribute = name.rpartition(".")
-    if module.partition(".")[0] not in TRUSTED:
-        return False
+def _parse(stream, refusal) -> Bundle:
+    """The bundle of a file, which is tried on one row."""
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
-    except ImportError:
-        return False
-    return isinstance(found, type) and found.__module__ == module
+        document = read_container(stream)
+        require_known(document)
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise DataError("it is no model file of radiusmargin")
+        facts = document["facts"]
+        _check_facts(facts)
+        pipeline = rebuild_pipeline(document["pipeline"], len(facts["columns"]))
+        calibration = document["calibration"]
+        if calibration is not None:
+            n_scores = len(pipeline.classes_) if len(pipeline.classes_) > 2 else 1
+            calibration = rebuild_pipeline(calibration, n_scores)
+        bundle = Bundle(pipeline, calibration, facts)
+        _try(bundle)
+    except UNREADABLE as error:
+        raise DataError(f"{refusal}: {error or type(error).__name__}") from error
+    return bundle
+
+
+def _check_facts(facts):
+    """Raise a DataError where a fact that commands show is not of the type that they take."""
+    types = {"columns": list, "kinds": dict, "parameters": dict, "certificate": dict, "classes": dict, "messages": list}
+    types |= {"missing": list, "why": list, "provenance": dict, "cross_validated_score": float}
+    wrong = [name for name, kind in types.items() if name in facts and not isinstance(facts[name], kind)]
+    texts = [*facts["columns"], *facts.get("missing", ())] if not wrong else [None]
+    if not all(isinstance(text, str) for text in texts):
+        raise DataError(f"facts are not as they should be: {', '.join(wrong or ['columns'])}")
+
+
+def _try(bundle):
+    """Predict one row, of gaps or zeros, so that arrays that do not fit together are found now."""
+    names = bundle.facts["columns"]
+    rows = np.zeros((1, len(names)))
+    if bundle.encoder is not None:
+        rows = import_pandas().DataFrame([dict.fromkeys(bundle.encoder.kinds_)], dtype=object)
+    labels, _, chances = bundle.predict(rows)
+    if labels.shape != (1,) or chances.shape != (1, len(bundle.classes)) or not np.isfinite(chances).all():
+        raise DataError("its predictions are no labels and probabilities")
