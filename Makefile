@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) $(shell find src/radiusmargin -name __init__.py)
 
-.PHONY: demo test lint docs docs-quick docs-links test-oldest test-newest sdist wheels wheels-here bench sanitize table clean
+.PHONY: demo test lint docs docs-quick docs-links test-oldest test-newest sdist wheels wheels-here bench sanitize fuzz table clean
 
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -107,6 +107,11 @@ sanitize: $(STAMP)
 	PYTHONPATH=$(SANITIZED)/site LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(BIN)/python -c '$(ASIDE); sys.exit(pytest.main(sys.argv[1:]))' -k 'not ctrl_c' tests/solvers/test_hinge.py tests/solvers/test_many_features.py tests/solvers/test_kernel.py tests/features/test_kernel_map.py tests/problems
+
+# Mutated model files, opened in a process of its own: an error or labels, never a crash. About ten minutes.
+MUTANTS ?= 20000
+fuzz: $(STAMP)
+	$(ONE_THREAD) $(BIN)/python tests/fuzz/model_files.py --mutants $(MUTANTS)
 
 # Every table of benchmarks/RESULTS.md, one script after the other; about an hour, on an idle machine.
 bench: $(STAMP)

@@ -41,10 +41,29 @@ from radiusmargin.export.scores import calibrate
 
 SECONDS = 5  # that a mutant may take
 MEMORY = 4 * 2**30  # that all of them may
-FORBIDDEN = {"socket.connect", "os.system", "os.exec", "os.fork", "os.posix_spawn", "subprocess.Popen", "pickle.find_class"}
+FORBIDDEN = {
+    "socket.connect",
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "subprocess.Popen",
+    "pickle.find_class",
+}
 SCALARS = ["0", "-1", "1", "2", "7", "2147483648", "1099511627776", "1e308", "-0.5", "NaN", "Infinity", "null", "true",
            '"x"', '""', '"precomputed"', '"\\ud800"', "[]", "{}", "[[[]]]"]  # fmt: skip
-NAMES = ["predict", "fit", "transform", "__class__", "__dict__", "decision_function", "classes_", "_model", "steps", "n_jobs"]
+NAMES = [
+    "predict",
+    "fit",
+    "transform",
+    "__class__",
+    "__dict__",
+    "decision_function",
+    "classes_",
+    "_model",
+    "steps",
+    "n_jobs",
+]
 NUMBERS = [0, -1, 1, 255, 2**31 - 1, -(2**31), 2**40, np.nan, np.inf, 1e308, 5e-324]
 
 
@@ -55,7 +74,7 @@ def rows_of_a_table(n=40, seed=0):
     import pandas as pd
 
     rng = np.random.default_rng(seed)
-    hues = np.array([*("red blue green".split()), *(f"hue {k}" for k in range(60))], dtype=object)
+    hues = np.array([*(["red", "blue", "green"]), *(f"hue {k}" for k in range(60))], dtype=object)
     dates = pd.date_range("2021-01-01", periods=n, freq="D").strftime("%Y-%m-%d")
     texts = rng.choice(["a word or two", "two words", "no more words"], n)
     weight = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n) + 2 * (np.arange(n) % 2))
@@ -161,7 +180,9 @@ def change_tree(rng, members):
             if files:
                 files[rng.integers(len(files))]["file"] = files[rng.integers(len(files))]["file"]
         case 6:
-            lists = [node["content"] for _, _, node in nodes if isinstance(node.get("content"), list) and node["content"]]
+            lists = [
+                node["content"] for _, _, node in nodes if isinstance(node.get("content"), list) and node["content"]
+            ]
             own = lists[rng.integers(len(lists))]
             own.pop(rng.integers(len(own))) if rng.random() < 0.5 else own.append(own[rng.integers(len(own))])
         case 7 | 8:
@@ -201,11 +222,15 @@ def change_array(rng, members):
     match rng.integers(7):
         case 0 if array.size and array.dtype.kind in "iuf":
             with np.errstate(all="ignore"):
-                array.ravel(order="K")[rng.integers(array.size)] = np.array(NUMBERS[rng.integers(len(NUMBERS))]).astype(array.dtype)
+                array.ravel(order="K")[rng.integers(array.size)] = np.array(NUMBERS[rng.integers(len(NUMBERS))]).astype(
+                    array.dtype
+                )
         case 1 | 2 if array.size and array.dtype.names:
             field = array.dtype.names[rng.integers(len(array.dtype.names))]
             with np.errstate(all="ignore"):
-                array[field][rng.integers(array.size)] = np.array(NUMBERS[rng.integers(len(NUMBERS))]).astype(array.dtype[field])
+                array[field][rng.integers(array.size)] = np.array(NUMBERS[rng.integers(len(NUMBERS))]).astype(
+                    array.dtype[field]
+                )
         case 3:
             array = array.T if array.ndim > 1 else array[: max(0, len(array) - 1)] if array.ndim else array[None]
         case 4:
@@ -227,7 +252,9 @@ def change_bytes(rng, members):
     if not content:
         return
     for _ in range(rng.integers(1, 4)):
-        content[min(len(content) - 1, int(rng.integers(200) if rng.random() < 0.5 else rng.integers(len(content))))] = rng.integers(256)
+        content[min(len(content) - 1, int(rng.integers(200) if rng.random() < 0.5 else rng.integers(len(content))))] = (
+            rng.integers(256)
+        )
     if rng.random() < 0.1:
         del content[rng.integers(len(content)) :]
     members[name] = bytes(content)
@@ -246,7 +273,8 @@ def outcome(path, rows, labels) -> str:
         got = bundle.predict(rows)[0]
     except DataError:
         return "refused at prediction"
-    assert len(got) == len(labels) and set(got.tolist()) <= set(bundle.classes.tolist()), "labels are none of the classes"
+    assert len(got) == len(labels)
+    assert set(got.tolist()) <= set(bundle.classes.tolist())
     return "same labels" if np.array_equal(got, labels) else "other labels"
 
 

@@ -113,7 +113,10 @@ class _Reader:
         return array if node["__class__"] == "ndarray" else array[()]
 
     def read_MaskedArrayNode(self, node):
-        return np.ma.MaskedArray(*(self.value(node["content"][name]) for name in ("data", "mask")))
+        data, mask = (self.value(node["content"][name]) for name in ("data", "mask"))
+        if np.asarray(mask).dtype != bool or np.shape(mask) not in ((), np.shape(data)):
+            raise DataError("the mask of an array is of another shape")
+        return np.ma.MaskedArray(data, mask)
 
     def read_SparseMatrixNode(self, node):
         matrix = self.file(node["file"], self.sparse_matrix)
@@ -136,8 +139,11 @@ class _Reader:
         if parse_array(parts.pop("format"), "S").item() != b"csr":
             raise DataError("a sparse matrix is not stored by rows")
         parts = {name: parse_array(part) for name, part in parts.items()}
+        if any(parts[name].dtype.kind != "i" for name in ("shape", "indices", "indptr")):
+            raise DataError("numbers of the columns of a sparse matrix are not whole")
         matrix = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
         matrix.check_format(full_check=True)
+        matrix.sum_duplicates()
         return matrix
 
     def count(self, n_bytes):
