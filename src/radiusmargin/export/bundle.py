@@ -138,7 +138,9 @@ def _parse(stream, refusal) -> Bundle:
         bundle = Bundle(pipeline, calibration, facts)
         _try(bundle)
     except UNREADABLE as error:
-        words = str(error)[:1000] or type(error).__name__  # some are the file's, perhaps sequences that steer a terminal
+        words = (
+            str(error)[:1000] or type(error).__name__
+        )  # some are the file's, perhaps sequences that steer a terminal
         raise DataError(f"{refusal}: {''.join(c if c.isprintable() else '?' for c in words)}") from error
     return bundle
 
