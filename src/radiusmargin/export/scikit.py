@@ -49,7 +49,7 @@ IGNORED = {
     "sklearn.Pipeline", "sklearn.ColumnTransformer", "sklearn.SimpleImputer", "sklearn.OneHotEncoder",
     "sklearn.HashingVectorizer", "sklearn.DecisionTreeClassifier", "sklearn.Tree", "sklearn.TreePredictor",
     "sklearn._BinMapper", "sklearn.LabelEncoder", "sklearn.HalfBinomialLoss", "sklearn.HalfMultinomialLoss",
-    "sklearn.CyHalfBinomialLoss", "sklearn.CyHalfMultinomialLoss", "sklearn.LogitLink", "sklearn.MultinomialLogit",
+    "sklearn.CyHalfBinomialLoss", "sklearn.CyHalfMultinomialLoss", "_loss.CyHalfBinomialLoss", "_loss.CyHalfMultinomialLoss", "sklearn.LogitLink", "sklearn.MultinomialLogit",
     "sklearn.Interval", "numpy.Generator", "numpy.dtype", "builtins.slice", "builtins.float", "builtins.str",
 }  # fmt: skip
 
