@@ -10,8 +10,6 @@ import argparse
 import io
 import json
 import multiprocessing
-import resource
-import signal
 import socket
 import sys
 import tempfile
@@ -21,7 +19,9 @@ import warnings
 import zipfile
 from collections import Counter
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
+from queue import Empty
 
 import numpy as np
 from scipy import sparse
@@ -39,8 +39,9 @@ from radiusmargin.datasets.table_encoder import TableEncoder
 from radiusmargin.export import Bundle, load_bundle, save_bundle
 from radiusmargin.export.scores import calibrate
 
-SECONDS = 5  # that a mutant may take
-MEMORY = 4 * 2**30  # that all of them may
+SECONDS, HANGS = 5, 120  # that a mutant may compute, and after which it is taken to hang
+MEMORY = 4 * 2**30  # that the process may take
+CHUNK = 2000  # mutants of one process
 FORBIDDEN = {
     "socket.connect",
     "os.system",
@@ -287,12 +288,12 @@ def try_mutants(files, numbers, folder, before=lambda number: None):
         rng = np.random.default_rng([31, number])
         name, members, rows, labels = files[number % len(files)]
         path.write_bytes(mutant(rng, members))
-        began = time.monotonic()
+        began = time.process_time()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 counts[outcome(path, rows, labels)] += 1
-            assert time.monotonic() - began < SECONDS, "it takes too long"
+            assert time.process_time() - began < SECONDS, "it takes too long"
         except Exception:
             failures.append((number, name, traceback.format_exc()))
             counts["FAILED"] += 1
@@ -305,41 +306,46 @@ def forbid(event, arguments):
 
 
 def work(files, numbers, current, queue):
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     socket.socket = None
     sys.addaudithook(forbid)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process where a mutant hangs
-
-    def before(number):
-        current.value = number
-        signal.alarm(2 * SECONDS)
-
     with tempfile.TemporaryDirectory() as folder:
-        found = try_mutants(files, numbers, folder, before)
-    signal.alarm(0)
-    queue.put(found)
+        queue.put(try_mutants(files, numbers, folder, partial(setattr, current, "value")))
 
 
 def run_process(files, numbers):
-    """Like `try_mutants`; a crash is a failure of the mutant at which it happened, and another process takes the rest."""
-    counts, failures = Counter(), []
-    while len(numbers):
-        context = multiprocessing.get_context("fork")
+    """Like `try_mutants`; a mutant that crashes or hangs is a failure, and another process takes those after it."""
+    counts, failures, context = Counter(), [], multiprocessing.get_context("spawn")
+    while numbers:
         current, queue = context.Value("q", -1), context.Queue()
-        process = context.Process(target=work, args=(files, numbers[:500], current, queue))
+        process = context.Process(target=work, args=(files, numbers[:CHUNK], current, queue))
         process.start()
-        while process.is_alive() and queue.empty():
-            time.sleep(0.05)
-        if not queue.empty() or process.exitcode == 0:
-            own, failed = queue.get()
-            process.join()
-            counts, failures, numbers = counts + own, failures + failed, numbers[500:]
+        if found := wait(process, current, queue):
+            counts, failures, numbers = counts + found[0], failures + found[1], numbers[CHUNK:]
         else:
+            process.kill()
             process.join()
             failures.append((current.value, files[current.value % len(files)][0], f"exit code {process.exitcode}"))
             counts["CRASHED"] += 1
-            numbers = [number for number in numbers if number > current.value]  # those before it are not counted again
+            numbers = [number for number in numbers if number > current.value]  # those before it are not counted
     return counts, failures
+
+
+def wait(process, current, queue):
+    """What a process finds; None where it ends without an answer, or is at one mutant for too long."""
+    last, since = None, time.monotonic()
+    while time.monotonic() - since < HANGS:
+        try:
+            return queue.get(timeout=0.1)
+        except Empty:
+            if not process.is_alive() and queue.empty():
+                return None
+        if current.value != last:
+            last, since = current.value, time.monotonic()
+    return None
 
 
 def main():

@@ -80,7 +80,10 @@ class _Reader:
     def read_ObjectNode(self, node):
         content = node.get("content")
         attributes = self.value(content) if content is not None else None
-        return Record(node["__module__"], node["__class__"], attributes or {})
+        record = Record(node["__module__"], node["__class__"], attributes or {})
+        if record.name == "scipy.csr_array":  # as skops 0.11 writes it
+            return sparse_rows(*(attributes[name] for name in ("_shape", "data", "indices", "indptr")))
+        return record
 
     read_TreeNode = read_ObjectNode
 
@@ -138,13 +141,7 @@ class _Reader:
             parts = {name: inner.read(f"{name}.npy") for name in ("format", "shape", "data", "indices", "indptr")}
         if parse_array(parts.pop("format"), "S").item() != b"csr":
             raise DataError("a sparse matrix is not stored by rows")
-        parts = {name: parse_array(part) for name, part in parts.items()}
-        if any(parts[name].dtype.kind != "i" for name in ("shape", "indices", "indptr")):
-            raise DataError("numbers of the columns of a sparse matrix are not whole")
-        matrix = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
-        matrix.check_format(full_check=True)
-        matrix.sum_duplicates()
-        return matrix
+        return sparse_rows(*(parse_array(parts[name]) for name in ("shape", "data", "indices", "indptr")))
 
     def count(self, n_bytes):
         self.left -= n_bytes
@@ -170,3 +167,13 @@ def parse_array(content: bytes, kinds: str = "biufUV") -> np.ndarray:
     if dtype.kind == "U":
         "".join(array.ravel().tolist()).encode()  # raises what is no text
     return array.astype(dtype.newbyteorder("="))  # a copy that may be written to
+
+
+def sparse_rows(shape, data, indices, indptr) -> sparse.csr_array:
+    """Make a sparse matrix of its parts; numbers of columns are checked, and sorted."""
+    if any(np.asarray(numbers).dtype.kind != "i" for numbers in (shape, indices, indptr)):
+        raise DataError("numbers of the columns of a sparse matrix are not whole")
+    matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape))
+    matrix.check_format(full_check=True)
+    matrix.sum_duplicates()
+    return matrix

@@ -49,7 +49,7 @@ IGNORED = {
     "sklearn.Pipeline", "sklearn.ColumnTransformer", "sklearn.SimpleImputer", "sklearn.OneHotEncoder",
     "sklearn.HashingVectorizer", "sklearn.DecisionTreeClassifier", "sklearn.Tree", "sklearn.TreePredictor",
     "sklearn._BinMapper", "sklearn.LabelEncoder", "sklearn.HalfBinomialLoss", "sklearn.HalfMultinomialLoss",
-    "sklearn.CyHalfBinomialLoss", "sklearn.CyHalfMultinomialLoss", "sklearn.LogitLink", "sklearn.MultinomialLogit",
+    "sklearn.CyHalfBinomialLoss", "sklearn.CyHalfMultinomialLoss", "_loss.CyHalfBinomialLoss", "_loss.CyHalfMultinomialLoss", "sklearn.LogitLink", "sklearn.MultinomialLogit",
     "sklearn.Interval", "numpy.Generator", "numpy.dtype", "builtins.slice", "builtins.float", "builtins.str",
 }  # fmt: skip
 
@@ -102,11 +102,10 @@ def _check_attributes(own, made, chosen):
 
 def _take(made, own, name):
     """Set an array, or a number, that is of the type and shape of the one that is there."""
-    there, value = vars(made)[name], own[name]
-    fits = np.shape(value) == np.shape(there) and not isinstance(value, Record)
-    fits = fits and np.asarray(value).dtype.kind == np.asarray(there).dtype.kind and np.isfinite(value).all()
-    require(fits, f"{name} of {type(made).__name__} is not {np.shape(there)} finite numbers")
-    setattr(made, name, value)
+    there, value = np.asarray(vars(made)[name]), np.asarray(own[name])
+    fits = value.shape == there.shape and value.dtype.kind in "iuf" and np.isfinite(value).all()
+    require(fits, f"{name} of {type(made).__name__} is not an array of shape {there.shape} of finite numbers")
+    setattr(made, name, value.astype(there.dtype)[()])  # whole in one version of scikit-learn, and not in another
 
 
 def _add_support(svc, own, width):
