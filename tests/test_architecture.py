@@ -21,10 +21,11 @@ ARROWS = {
     "models": {"_checks", "_compat", "chunks", "features", "geometry", "problems", "solvers"},
     "selection": {"_checks", "_compat", "features", "geometry", "models", "problems", "solvers"},
     "datasets": set(),
-    "pairs": {"datasets", "models", "selection"},
-    "plots": {"features", "geometry", "selection"},
-    "export": {"datasets", "models", "selection"},
+    "pairs": {"_writing", "datasets", "models", "selection"},
+    "plots": {"_writing", "features", "geometry", "selection"},
+    "export": {"_writing", "datasets", "models", "selection"},
     "experiments": {
+        "_writing",
         "datasets",
         "export",
         "geometry",
@@ -35,11 +36,11 @@ ARROWS = {
         "selection",
         "solvers",
     },
-    "commands": {"datasets", "experiments", "export", "models", "pairs"},
+    "commands": {"_writing", "datasets", "experiments", "export", "models", "pairs"},
     "report": set(),
 }
 ONLY_ARRAYS = {"problems", "solvers", "geometry"}
-EVERYBODYS = {"_checks", "_compat", "_core", "_types"}
+EVERYBODYS = {"_checks", "_compat", "_core", "_types", "_writing"}
 
 
 def imports(path):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from stubs import toy_task
 
+from radiusmargin._writing import write_file
 from radiusmargin.experiments import Spec, Summary, outputs, results
 from radiusmargin.experiments.differences import choice_table, difference_table, inner_table
 from radiusmargin.experiments.paper import PAPER_ROWS, paper_value
@@ -22,7 +23,6 @@ from radiusmargin.experiments.tables import (
     to_html,
     to_latex,
     to_markdown,
-    write_text,
 )
 from radiusmargin.experiments.workflow import Outcome
 
@@ -198,9 +198,9 @@ def test_html_is_escaped():
 
 def test_files_are_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "a.txt"
-    write_text(path, "old")
+    write_file(path, "old")
     with pytest.raises(UnicodeEncodeError):
-        write_text(path, "new \udcff")
+        write_file(path, "new \udcff")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

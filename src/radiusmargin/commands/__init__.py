@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
+import threading
+from contextlib import contextmanager
 
 import click
-from rich.console import Console
 
 from ..datasets import DataError, UnknownNameError
+from .shared import console
 
 __all__ = ["cli", "run"]
 
@@ -37,11 +40,29 @@ def cli():
     """
 
 
+@contextmanager
+def _terminable():
+    """Let SIGTERM end the command by an exception, so that it ends its workers and removes its temporary files."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number, frame):
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run(arguments=None) -> int:
     """Run a command and turn whatever happens into an exit code and a message."""
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    errors = console(stderr=True, soft_wrap=True)
     try:
-        return cli(args=arguments, prog_name="radiusmargin", standalone_mode=False) or 0
+        with _terminable():
+            return cli(args=arguments, prog_name="radiusmargin", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return 2

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from .._writing import check_output, write_file
 from .shared import (
     Models,
     Names,
-    check_writable,
     console,
     default_jobs,
     progress_bar,
@@ -82,9 +82,12 @@ def command(file, target, missing, categories, drop, json_file, csv_file, report
     """
     from ..experiments import outputs, results, workflow
     from ..experiments.recommend import recommend
+    from ..experiments.store import Store
 
     report = report if str(report) not in ("", ".") else None
-    check_writable(json_file, csv_file, report, store, save)
+    check_output(json_file, csv_file, report, save)
+    if store is not None:
+        Store(store).check()
     if save is not None and file is None:
         raise click.UsageError("--save needs a FILE")
     reading = {"missing": missing, "categories": categories, "drop": drop}
@@ -113,10 +116,8 @@ def command(file, target, missing, categories, drop, json_file, csv_file, report
 
 def _write(outcome, makers):
     """Every file that was asked for: all made before the first is written."""
-    from ..experiments.tables import write_text
-
     texts = {path: make(outcome) for path, make in makers.items() if path is not None}
-    return [write_text(path, text) for path, text in texts.items()]
+    return [write_file(path, text) for path, text in texts.items()]
 
 
 def _saved(path, model, spec, tasks, facts):

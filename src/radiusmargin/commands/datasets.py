@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 from rich.table import Table
 from rich.text import Text
 
-from .shared import console
+from .shared import console, show_json
 
 __all__ = ["command"]
 
@@ -28,7 +26,7 @@ def command(group, as_json):
     names = {dataset.name for dataset in list_datasets(group)}
     rows = [row for row in available() if row.dataset.name in names]
     if as_json:
-        click.echo(json.dumps([_record(row) for row in rows], indent=1, ensure_ascii=False))
+        show_json([_record(row) for row in rows])
         return 0
     out = console()
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold dim")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from .shared import console
+from .shared import console, show_json
 
 __all__ = ["command", "describe"]
 
@@ -21,7 +20,7 @@ def command(model, as_json):
 
     bundle = load_bundle(model)
     if as_json:
-        click.echo(json.dumps(bundle.facts, indent=1, ensure_ascii=False))
+        show_json(bundle.facts)
     else:
         describe(bundle, console())
     return 0

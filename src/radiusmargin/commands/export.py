@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
-from .shared import check_writable
+from .._writing import check_output, write_file
+from .shared import console
 
 __all__ = ["command"]
 
@@ -23,10 +23,7 @@ def command(model, onnx):
     from ..export import load_bundle
     from ..export.onnx import to_onnx
 
-    check_writable(onnx)
+    check_output(onnx)
     content = to_onnx(load_bundle(model))
-    temporary = onnx.with_name(f".{onnx.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    os.replace(temporary, onnx)
-    click.echo(f"wrote {onnx}")
+    console().print(f"wrote {write_file(onnx, content)}", markup=False)
     return 0

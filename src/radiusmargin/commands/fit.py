@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from .shared import Models, check_writable, console, table_options
+from .._writing import check_output, write_file
+from .shared import Models, console, table_options
 
 __all__ = ["command"]
 
@@ -31,13 +32,12 @@ def command(table, output, target, missing, categories, drop, model, max_rows, r
     from ..experiments.final import DEFAULT_MODEL, fit_final
     from ..experiments.model_page import model_page
     from ..experiments.splits import subsample
-    from ..experiments.tables import write_text
     from ..export import save_bundle
     from .describe import describe
 
     if model is not None and len(model) != 1:
         raise click.UsageError("--model takes one name")
-    check_writable(output, report)
+    check_output(output, report)
     out = console()
     task = subsample(read_table(table, target, missing=missing, categories=categories, drop=drop), max_rows)
     for line in task.messages:
@@ -50,5 +50,5 @@ def command(table, output, target, missing, categories, drop, model, max_rows, r
     describe(bundle, out)
     out.print(f"wrote {output}", markup=False)
     if page is not None:
-        out.print(f"wrote {write_text(report, page)}", markup=False)
+        out.print(f"wrote {write_file(report, page)}", markup=False)
     return 0

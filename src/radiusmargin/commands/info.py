@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from .shared import console
+from .shared import console, show_json
 
 __all__ = ["command"]
 
@@ -17,7 +15,7 @@ def command(as_json):
     """Say what this installation is made of."""
     facts = _facts()
     if as_json:
-        click.echo(json.dumps(facts, indent=1))
+        show_json(facts)
         return 0
     out = console()
     for name, value in facts.items():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from pathlib import Path
 
 import click
 import numpy as np
 
-from .shared import Names, check_writable
+from .._writing import check_output, write_file
+from .shared import Names, printable
 
 __all__ = ["command"]
 
@@ -28,18 +30,16 @@ def command(model, table, output, missing):
     scores by a logistic model, and may prefer another class where the scores are close.
     """
     from ..datasets.tables import read_rows
-    from ..experiments.tables import write_text
     from ..export import load_bundle
 
-    if output is not None:
-        check_writable(output)
+    check_output(output)
     bundle = load_bundle(model)
     rows = read_rows(table, [*bundle.facts.get("missing", ()), *missing])
     text = _csv(bundle.classes, *bundle.predict(rows))
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
     else:
-        write_text(output, text)
+        write_file(output, text)
         click.echo(f"wrote {output}: {len(rows)} rows", err=True)
     return 0
 

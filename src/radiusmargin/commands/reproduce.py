@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from .._writing import check_folder, check_output
 from ..datasets import DataError
 from .faces import FACE_NAMES, load_faces, write_faces
 from .shared import Names, console, default_jobs, progress_bar, show_table
@@ -67,6 +68,7 @@ def command(context, what, protocol, jobs, quick, out, offline, differences, int
         raise click.UsageError("--against goes with one table: the models of all of them differ")
     if out.exists() and not out.is_dir():
         raise click.UsageError(f"--out must be a folder, and {out} is a file")
+    check_folder(out)
     into = _checked_block(into, what)
     how = {"protocol": protocol, "jobs": jobs, "quick": quick, "offline": offline}
     make = partial(_one, options=options, out=out, differences=differences, **how)
@@ -89,6 +91,8 @@ def _checked_block(into, what):
         raise click.UsageError(
             f"--into takes one table and PAGE.md#BLOCK, where PAGE.md has <!-- begin BLOCK --> and <!-- end BLOCK -->; got {into}"
         )
+    check_output(page)
+    check_folder(Path(page).parent / "tables")
     return Path(page), block
 
 

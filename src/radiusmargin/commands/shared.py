@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -19,18 +20,18 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
-
-from ..datasets import DataError
 
 __all__ = [
     "Models",
     "Names",
-    "check_writable",
     "console",
     "default_jobs",
+    "printable",
     "progress_bar",
+    "show_json",
     "show_table",
     "table_options",
 ]
@@ -39,9 +40,37 @@ __all__ = [
 LINE_SECONDS = 10.0
 
 
-def console() -> Console:
+#: What a terminal obeys rather than shows: escape sequences and control characters; and what no file can hold as text.
+CONTROLS = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Take escape sequences and control characters out of a text: names in a stranger's file may hold them.
+
+    >>> printable("\\x1b[31mred\\x07 alert\\n")
+    'red alert\\n'
+    """
+    return CONTROLS.sub("", text)
+
+
+class _Terminal(Console):
+    """A console whose texts hold no escape sequences but those of their styles."""
+
+    def render(self, renderable, options=None):
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
+def console(stderr=False, **options) -> Console:
     """The terminal; as wide as is needed where the output goes to a file."""
-    return Console(highlight=False, width=None if os.isatty(1) else 400)
+    wide = None if os.isatty(2 if stderr else 1) else 400
+    return _Terminal(stderr=stderr, highlight=False, width=wide, **options)
+
+
+def show_json(document) -> None:
+    """Print JSON, with characters that a terminal obeys escaped."""
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    click.echo(CONTROLS.sub(lambda found: json.dumps(found[0])[1:-1], text))
 
 
 class Names(click.ParamType):
@@ -94,16 +123,6 @@ def default_jobs() -> int:
     return usable_cores()
 
 
-def check_writable(*paths) -> None:
-    """Fail before the work rather than after it."""
-    for path in filter(None, paths):
-        folder = Path(path).absolute().parent
-        if Path(path).is_dir():
-            raise DataError(f"{path} is a folder; name a file")
-        if not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise DataError(f"{path} cannot be written: {folder} is not a folder that one may write to")
-
-
 @contextmanager
 def progress_bar(title):
     """A bar that counts cells, or a line now and then; hand what it yields to ``run_experiment(progress=...)``."""
@@ -112,9 +131,9 @@ def progress_bar(title):
         return
     columns = (
         TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn(),
-        TimeRemainingColumn(), TextColumn("[dim]{task.fields[last]}"),
+        TimeRemainingColumn(), TextColumn("{task.fields[last]}", style="dim", markup=False),
     )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
 
         def begin(total):
             job = bar.add_task(title, total=total, last="")

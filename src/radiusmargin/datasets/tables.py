@@ -76,7 +76,9 @@ def read_table(
     if suffix in _FRAMES:
         frame, messages = _FRAMES[suffix](path, missing)
         column, said = choose_target(list(frame.columns), target)
-        return table_task(frame, column, name=path.name, messages=[*messages, *said], categories=categories, drop=drop)
+        return table_task(
+            frame, column, name=name_of_file(path), messages=[*messages, *said], categories=categories, drop=drop
+        )
     if missing or categories or drop:
         raise DataError(f"{path.name}: missing, categories and drop are for tables with named columns")
     return _ARRAYS[suffix](path, target)
@@ -105,6 +107,15 @@ def kind_of_file(path) -> str:
     if suffix not in (*_FRAMES, *_ARRAYS):
         raise DataError(f"{path.name}: unknown kind of file {suffix!r}; known are {', '.join((*_FRAMES, *_ARRAYS))}")
     return suffix
+
+
+def name_of_file(path) -> str:
+    """The name of a file as tables, pages and figures can show it.
+
+    >>> name_of_file(Path("data/t\\x1b[2J.csv"))
+    't�[2J.csv'
+    """
+    return "".join(character if character.isprintable() else "�" for character in path.name)
 
 
 def choose_target(columns, target) -> tuple[str, list[str]]:
@@ -141,10 +152,12 @@ def _read_npz(path, target) -> TaskData:
     y = clean_labels(y, target)
     gaps = np.isnan(X.astype(float))
     if not gaps.any():
-        return checked_task(path.name, X.astype(float), y, names, messages=messages)
+        return checked_task(name_of_file(path), X.astype(float), y, names, messages=messages)
     messages.append(f"missing values, filled with the median of the training rows: {listed(names[gaps.any(axis=0)])}")
     encoder = SimpleImputer(strategy="median", keep_empty_features=True)
-    task = checked_task(path.name, np.where(gaps, 0.0, X), y, names, messages=messages)  # all else must be in order
+    task = checked_task(
+        name_of_file(path), np.where(gaps, 0.0, X), y, names, messages=messages
+    )  # all else must be in order
     return replace(task, X=X.astype(float), encoder=encoder)
 
 
@@ -174,7 +187,7 @@ def _read_libsvm(path, target) -> TaskData:
         raise DataError(f"{path.name}: LIBSVM files carry the label in front of each line; leave out the target")
     X, y = formats.read_svmlight(path)
     names = [f"x{j + 1}" for j in range(X.shape[1])]
-    return checked_task(path.name, X, clean_labels(y, "label"), names)
+    return checked_task(name_of_file(path), X, clean_labels(y, "label"), names)
 
 
 _FRAMES = {

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from .._writing import write_file
 from .provenance import provenance
 
 __all__ = ["caption", "pick_block", "render_block", "replace_block", "run_facts", "save_block", "single_facts"]
@@ -115,8 +116,6 @@ def replace_block(text: str, name: str, block: str) -> str:
 
 def save_block(page: Path, name: str, record: dict) -> list[Path]:
     """Rewrite a block of a page and the record beside it, ``tables/<name>.json``; returns the paths."""
-    from .tables import write_text
-
     text = replace_block(page.read_text(encoding="utf-8"), name, render_block(record))
     document = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
-    return [write_text(page.parent / "tables" / f"{name}.json", document), write_text(page, text)]
+    return [write_file(page.parent / "tables" / f"{name}.json", document), write_file(page, text)]

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from sklearn.preprocessing import StandardScaler
 
+from .._writing import write_file
 from ..datasets import get_dataset, load
 from ..models import FSVM
 from . import outputs
 from .captions import single_facts
 from .neighbours import maps
 from .paper import PAPER_ROWS, paper_sizes
-from .tables import Table, TableCell, to_html, write_text
+from .tables import Table, TableCell, to_html
 from .workflow import Outcome
 
 __all__ = ["PICTURES", "Exhibit", "figure1", "from_outcome", "joined", "map_figure", "save_figures", "table1"]
@@ -133,4 +134,4 @@ def joined(exhibits: Iterable[Exhibit], skipped: dict[str, str], path: Path) -> 
         findings=[f"{name} was left out: {reason}" for name, reason in skipped.items()],
         sections=sections,
     )
-    return write_text(path, page)
+    return write_file(path, page)

@@ -6,12 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from .._writing import write_file
 from . import results
 from .captions import run_facts
 from .differences import detail_tables
 from .faces import examples_table, make_figure, roc_table
 from .recommend import recommend
-from .tables import Table, to_csv, to_html, write_table, write_text
+from .tables import Table, to_csv, to_html, write_table
 from .workflow import Outcome, data_notes, protocol_notes
 
 __all__ = [
@@ -109,7 +110,7 @@ def write_all(outcome: Outcome, folder, details: dict[str, Table] | None = None)
     page = report_html(outcome)  # made before the first file is written
     tables = {name: main_table(outcome)} | {f"{name}-{ending}": table for ending, table in (details or {}).items()}
     paths = [path for name, table in tables.items() for path in write_table(table, folder, name)]
-    return [*paths, write_text(folder / f"{name}.html", page)]
+    return [*paths, write_file(folder / f"{name}.html", page)]
 
 
 def report_html(outcome: Outcome, title: str | None = None) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import cache, partial
+from multiprocessing import current_process
 
 from joblib import Parallel, delayed
 
@@ -15,7 +20,7 @@ from .store import Claims, Store
 
 __all__ = ["execute"]
 
-#: Seconds between looks at the store while another process has the last cells.
+#: Seconds between looks at the store while another process has the last cells, and of a worker at its parent.
 PATIENCE = 0.5
 
 
@@ -56,7 +61,7 @@ def execute(
     if any(cell.protocol == "timing" for cell in plan):
         jobs = 1
     budget = Budget(seconds)
-    with Claims(store.path.with_suffix(".lock")) as claims:
+    with Claims(store.lock) as claims:
         while pending:
             before = len(pending)
             _one_pass(pending, tasks, store, claims, jobs, report, budget)
@@ -84,12 +89,32 @@ def _one_pass(pending, tasks, store, claims, jobs, report, budget) -> None:
     """Run every cell that can be had; those of other processes stay pending."""
     mine = _claimed(list(pending.values()), pending, store, claims, report)
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1)
-    for record in parallel(delayed(run_cell)(cell, tasks[cell.dataset], budget.left(cell.model)) for cell in mine):
+    run = delayed(partial(_run_cell, os.getpid()))
+    for record in parallel(run(cell, tasks[cell.dataset], budget.left(cell.model)) for cell in mine):
         store.append(record)
         budget.spend(record)
         claims.release(record["key"])
         pending.pop(record["key"], None)
         report(record)
+
+
+def _run_cell(parent, *cell) -> dict:
+    """Run a cell, here or in a worker, which is joblib's own or another backend's; its own end with their parent."""
+    if current_process().name.startswith("Loky"):
+        _end_with(parent)
+    return run_cell(*cell)
+
+
+@cache
+def _end_with(parent) -> None:
+    """End this process when its parent is gone: a worker that is left behind holds its memory and standard error."""
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(PATIENCE)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _claimed(cells, pending, store, claims, report):

@@ -7,6 +7,7 @@ else. A line that was torn by a crash, or is no record of ours, is read past and
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -16,6 +17,8 @@ try:
     import fcntl
 except ImportError:  # Windows: processes that share a store may then do a cell twice, which is harmless
     fcntl = None
+
+from .._writing import OutputError, check_output, writing
 
 __all__ = ["Claims", "Store"]
 
@@ -47,20 +50,32 @@ class Store:
         self._n_passed = 0
         self._reading = threading.Lock()
 
+    def check(self) -> None:
+        """Raise the error that writing records would raise, before there are any."""
+        check_output(self.path, self.lock)
+        if self.path.exists() and not self.path.is_file():
+            raise OutputError(errno.EINVAL, "a store is read again, which takes a regular file", str(self.path))
+
+    @property
+    def lock(self) -> Path:
+        """The file of the `Claims` on its cells."""
+        return self.path.with_suffix(".lock")
+
     def append(self, record: dict) -> None:
         """Write a record, whole and synced."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=str).encode() + b"\n"
-        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            if self._is_torn(descriptor):
-                line = b"\n" + line
-            written = os.write(descriptor, line)
-            if written != len(line):
-                raise OSError(f"{self.path}: {written} of {len(line)} bytes written; is the disk full?")
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+            try:
+                if self._is_torn(descriptor):
+                    line = b"\n" + line
+                written = os.write(descriptor, line)
+                if written != len(line):
+                    raise OSError(errno.ENOSPC, f"{written} of {len(line)} bytes written; is the disk full?")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
     @staticmethod
     def _is_torn(descriptor) -> bool:
@@ -134,8 +149,9 @@ class Claims:
 
     def __enter__(self):
         if fcntl is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "a+b")
+            with writing(self.path):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = open(self.path, "a+b")
         return self
 
     def __exit__(self, *exception):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import html
 import io
-import os
 import re
-import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from .._writing import write_file
 from .captions import caption
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "to_markdown",
     "transposed",
     "write_table",
-    "write_text",
 ]
 
 
@@ -196,20 +194,4 @@ def _html_cell(cell):
 def write_table(table: Table, folder: Path, name: str) -> list[Path]:
     """A table as Markdown, LaTeX and CSV; returns the paths."""
     texts = {"md": to_markdown(table), "tex": to_latex(table), "csv": to_csv(table)}
-    return [write_text(folder / f"{name}.{suffix}", text) for suffix, text in texts.items()]
-
-
-def write_text(path, text: str) -> Path:
-    """Write a file whole or not at all: under another name first, then renamed."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
+    return [write_file(folder / f"{name}.{suffix}", text) for suffix, text in texts.items()]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._writing import write_file
 from ..datasets import DataError, MissingDependencyError
 from ..datasets.files import readable, require_no_bomb
 from .scores import class_scores, probabilities
@@ -98,16 +99,8 @@ def save_bundle(bundle: Bundle, path: str | os.PathLike) -> Path:
     bundle : Bundle
     path : str or Path
     """
-    path = Path(path)
     document = {"format": FORMAT, "facts": bundle.facts, "pipeline": bundle.pipeline, "calibration": bundle.calibration}
-    content = _skops().dumps(document)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return write_file(path, _skops().dumps(document))
 
 
 def load_bundle(path: str | os.PathLike) -> Bundle:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
+from .._writing import open_output
 
 __all__ = ["cache_folder", "cached_array", "content_key"]
 
@@ -73,17 +74,6 @@ def cached_array(name: str, key: str, compute: Callable[[], np.ndarray], folder=
         except (ValueError, EOFError, OSError) as error:
             warnings.warn(f"{path} cannot be read ({error}); it is computed anew.", UserWarning, stacklevel=2)
     array = np.asarray(compute())
-    _write(path, array)
+    with open_output(path) as stream:
+        np.save(stream, array, allow_pickle=False)
     return array
-
-
-def _write(path, array):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(descriptor, "wb") as stream:
-            np.save(stream, array, allow_pickle=False)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .._writing import open_output
+
 __all__ = ["save_figure"]
 
 
@@ -11,9 +13,10 @@ def save_figure(figure, stem: Path) -> list[Path]:
     """Write a figure as PNG and as SVG; the same figure gives the same files."""
     import matplotlib
 
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
+    options = {"png": {"dpi": 150, "metadata": {"Software": None}}, "svg": {"metadata": {"Date": None}}}
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in options]
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "radiusmargin"}):
-        figure.savefig(paths[0], dpi=150, facecolor="white", metadata={"Software": None})
-        figure.savefig(paths[1], facecolor="white", metadata={"Date": None})
+        for path, (kind, how) in zip(paths, options.items(), strict=True):
+            with open_output(path) as stream:
+                figure.savefig(stream, format=kind, facecolor="white", **how)
     return paths
