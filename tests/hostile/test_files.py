@@ -11,8 +11,9 @@ from sklearn.datasets import dump_svmlight_file
 
 from radiusmargin.cli import main
 from radiusmargin.datasets import DataError, TaskData, delimited, files, read_table
+from radiusmargin.experiments import workflow
 
-pytest.importorskip("pandas")
+pandas = pytest.importorskip("pandas")
 
 ARFF = "@relation t\n@attribute a numeric\n@attribute 'b c' {u,v}\n@attribute class {x,y}\n@data\n"
 
@@ -91,6 +92,77 @@ def test_a_large_file_that_is_no_bomb_is_read(tmp_path, monkeypatch):
 def test_a_header_field_of_any_length_is_a_name(tmp_path):
     (tmp_path / "t.csv").write_text("a" * 200_000 + ",y\n1,0\n2,1\n", encoding="utf-8")
     assert read_table(tmp_path / "t.csv").feature_names == ("a" * 200_000,)
+
+
+WIDE = 300_000
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("t.csv", lambda: ",".join(f"c{j}" for j in range(WIDE)) + "\n" + ",".join("1" * WIDE) + "\n"),
+        ("t.npz", lambda: npz(X=np.zeros((2, WIDE)), y=[0, 1])),
+        ("t.arff", lambda: "@relation t\n" + "".join(f"@attribute c{j} numeric\n" for j in range(WIDE)) + "@data\n"),
+    ],
+)
+def test_a_table_of_very_many_columns_is_refused(tmp_path, name, make):
+    content = make()
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DataError, match="has 300,000 columns; at most 100,000 are read"):
+        read_table(tmp_path / name)
+
+
+def test_a_name_of_many_megabytes_is_refused_and_a_long_one_is_cut_in_messages(tmp_path):
+    (tmp_path / "t.csv").write_text("a" * 50_000_000 + ",y\n1,0\n2,1\n", encoding="utf-8")
+    with pytest.raises(DataError, match="a column name of 50,000,000 characters"):
+        read_table(tmp_path / "t.csv")
+    (tmp_path / "u.csv").write_text("a" * 200_000 + ",b,y\n1,1,0\n1,2,1\n", encoding="utf-8")
+    assert len(read_table(tmp_path / "u.csv").note) < 1000
+
+
+NESTED = {"list": [[1, 2], [3]], "record": [{"a": 1}, {"a": 2}], "array": [[[1.0]], None]}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_parquet_columns_of_lists_are_left_out(tmp_path, kind):
+    pytest.importorskip("pyarrow")
+    table = pandas.DataFrame({"a": np.arange(8.0), "odd": NESTED[kind] * 4, "y": y})
+    table.to_parquet(tmp_path / "t.parquet")
+    task = read_table(tmp_path / "t.parquet")
+    assert task.feature_names == ("a",)
+    assert task.note == "columns left out: odd (lists or records)"
+
+
+def test_parquet_columns_of_bytes_are_text(tmp_path):
+    pytest.importorskip("pyarrow")
+    pandas.DataFrame({"a": [b"u", b"v\xff"] * 4, "y": [b"\xff", b"no"] * 4}).to_parquet(tmp_path / "t.parquet")
+    task = read_table(tmp_path / "t.parquet")
+    assert set(task.y) == {"\\xff", "no"}
+    assert task.encoded(np.arange(8), np.arange(2))[1].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"a = " + b"[" * 20_000, "nested too deeply"), (b"name = '\xff'", "is not UTF-8 text")],
+)
+def test_a_bad_specification_is_refused_in_a_sentence(tmp_path, capsys, content, message):
+    (tmp_path / "t.toml").write_bytes(content)
+    assert main(["reproduce", str(tmp_path / "t.toml"), "--out", str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert message in error
+
+
+@pytest.mark.parametrize("call", [["--kernel", "rbf", "--model", "svm"], ["--model", "logistic"]])
+def test_models_that_standardise_are_fitted_on_a_sparse_file(tmp_path, monkeypatch, capsys, call):
+    pytest.importorskip("skops")
+    (tmp_path / "t.svm").write_bytes(svmlight())
+    fit = ["fit", str(tmp_path / "t.svm"), "-o", str(tmp_path / "m.skops"), "--inner-folds", "2", *call]
+    assert main(fit) == 0
+    assert main(["predict", str(tmp_path / "m.skops"), str(tmp_path / "t.svm")]) == 0
+    monkeypatch.setattr(workflow, "DENSE_LIMIT", 20)
+    assert main(fit) == 1
+    assert "dense, as a comparison and models that standardise need it, it would hold 24" in capsys.readouterr().err
 
 
 def test_names_are_compared_once_and_not_each_with_each(tmp_path):

@@ -36,7 +36,8 @@ def cli():
     """Radius-margin support vector machines: compare them on your data, fit one and predict with it, and reproduce the
     F-SVM paper.
 
-    Exit codes: 0 done; 1 not done, or not all of it; 2 a call that makes no sense; 130 stopped by the user.
+    Exit codes: 0 done; 1 not done, or not all of it; 2 a call that makes no sense; 130 stopped by the user;
+    143 ended by SIGTERM.
     """
 
 

@@ -7,10 +7,13 @@ from scipy import sparse
 
 from radiusmargin.datasets.task import DataError, TaskData
 
-__all__ = ["checked_task", "clean_labels", "impute_median", "listed"]
+__all__ = ["checked_task", "clean_labels", "impute_median", "listed", "require_size"]
 
 #: A column with more different values than this, and than half the rows, holds no labels or categories.
 MANY_VALUES = 20
+
+#: What a table of dense columns may have: so many of them, with names of so many characters, of which a message shows some.
+MOST_COLUMNS, LONGEST_NAME, LONGEST_SHOWN = 100_000, 1_000_000, 200
 
 
 def listed(names, limit=6) -> str:
@@ -20,8 +23,21 @@ def listed(names, limit=6) -> str:
     ('a, b', 'a, b, … (4)')
     """
     names = [str(name) for name in names]
-    head = ", ".join(names[:limit])
+    head = ", ".join(name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…" for name in names[:limit])
     return head if len(names) <= limit else f"{head}, … ({len(names)})"
+
+
+def require_size(path, n_columns, names=()) -> None:
+    """Refuse a table that has more columns, or a longer name, than can be handled within seconds."""
+    if n_columns > MOST_COLUMNS:
+        raise DataError(
+            f"{path} has {n_columns:,} columns; at most {MOST_COLUMNS:,} are read: choose among them, write a LIBSVM file,"
+            " or fit a model in Python"
+        )
+    if (longest := max(map(len, names), default=0)) > LONGEST_NAME:
+        raise DataError(
+            f"{path} has a column name of {longest:,} characters, and {LONGEST_NAME:,} are the most: is it a table?"
+        )
 
 
 def too_many_values(n_values, n_rows) -> bool:

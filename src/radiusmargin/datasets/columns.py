@@ -29,6 +29,9 @@ MOSTLY = 0.8
 #: Texts of this many words on average are prose rather than names.
 PROSE_WORDS = 3
 
+#: What a cell may hold that is no single value: Parquet has columns of these.
+NESTED = (list, tuple, set, dict, np.ndarray)
+
 #: Names of columns that number the rows.
 IDENTIFIER = re.compile(
     r"(row|index|id|nr|no|key|uuid|column 1|unnamed: 0)|.*[_ -](id|key|uuid)|.*[a-z]I[dD]", re.ASCII
@@ -126,6 +129,8 @@ def _kind_of_texts(series, name):
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         return "date ISO8601", ""
     values = series.dropna()
+    if values.map(lambda value: isinstance(value, NESTED)).any():
+        return "", "lists or records"
     if values.map(lambda value: isinstance(value, bool | np.bool_)).all():
         return "category", ""
     texts = values.astype(str).str.strip()

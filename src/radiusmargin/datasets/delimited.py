@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass
 
-from radiusmargin.datasets.checks import listed
+from radiusmargin.datasets.checks import listed, require_size
 from radiusmargin.datasets.encode import import_pandas
 from radiusmargin.datasets.files import open_binary, readable
 from radiusmargin.datasets.task import DataError
@@ -108,6 +108,8 @@ def find_dialect(path, separator=None) -> Dialect:
     if not lines:
         raise DataError(f"{path} is empty")
     separator = separator or _separator(lines)
+    header = lines[0].split(separator)
+    require_size(path, len(header), header)
     return Dialect(encoding, separator, _decimal(lines[1:] or lines, separator))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import numpy as np
 from scipy.io import arff
 from sklearn.datasets import load_svmlight_file
 
-from radiusmargin.datasets.checks import listed
+from radiusmargin.datasets.checks import listed, require_size
 from radiusmargin.datasets.delimited import require_unique
 from radiusmargin.datasets.encode import import_pandas
 from radiusmargin.datasets.files import open_binary, readable, require_no_bomb
@@ -29,6 +30,10 @@ def read_parquet(path):
         raise DataError(f"there is no file {path}")
     try:
         with readable(path):
+            from pyarrow import parquet
+
+            names = parquet.read_schema(path).names
+            require_size(path, len(names), names)
             frame = pd.read_parquet(path)
     except ImportError as error:
         raise MissingDependencyError(
@@ -38,7 +43,14 @@ def read_parquet(path):
     require_unique(frame.columns, path)
     if frame.empty:
         raise DataError(f"{path} is empty")
+    for name in frame.columns[frame.dtypes.astype(str) == "object"]:
+        frame[name] = frame[name].map(_decoded)
     return frame, []
+
+
+def _decoded(value):
+    """Text in place of bytes, which is how some programs write text; what is no text keeps its differences."""
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
 
 
 def read_arff(path):
@@ -47,6 +59,8 @@ def read_arff(path):
     with readable(path):
         with open_binary(path) as stream:
             text = stream.read().decode("utf-8-sig")
+        names = re.findall(r"""(?im)^\s*@attribute\s+('[^']*'|"[^"]*"|\S+)""", text)
+        require_size(path, len(names), names)
         try:
             records, meta = arff.loadarff(io.StringIO(text))
         except StopIteration:  # how SciPy's reader ends on a file without a header

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 
 from radiusmargin.datasets import formats
-from radiusmargin.datasets.checks import checked_task, clean_labels, listed
+from radiusmargin.datasets.checks import checked_task, clean_labels, listed, require_size
 from radiusmargin.datasets.delimited import read_csv
 from radiusmargin.datasets.frames import table_task
 from radiusmargin.datasets.task import DataError, TaskData, UnknownNameError
@@ -144,6 +144,7 @@ def choose_target(columns, target) -> tuple[str, list[str]]:
 def _read_npz(path, target) -> TaskData:
     arrays = formats.read_npz(path)
     X, y, target, messages = _features_and_labels(path, arrays, target)
+    require_size(path, X.shape[1])
     names = arrays.get("feature_names", np.array([f"x{j + 1}" for j in range(X.shape[1])]))
     if names.shape != X.shape[1:]:
         raise DataError(f"{path.name}: feature_names of shape {names.shape} for {X.shape[1]} features")

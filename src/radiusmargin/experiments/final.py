@@ -12,13 +12,14 @@ from threadpoolctl import threadpool_limits
 from ..datasets import DataError, TaskData
 from ..export import Bundle
 from ..export.scores import calibrate
-from .catalogue import model_name
+from .catalogue import is_scale_free, model_name
 from .cells import fit_chosen, refittable
 from .plan import make_plan
 from .provenance import provenance
 from .spec import Spec
 from .splits import inner_folds
 from .tuning import choose, final_estimator
+from .workflow import dense
 
 __all__ = ["DEFAULT_MODEL", "fit_final"]
 
@@ -46,6 +47,7 @@ def fit_final(
     """
     spec = (spec or Spec("fit")).with_options(models=(model,), datasets=(task.name,))
     cell, *_ = make_plan(spec, {task.name: task})
+    task = task if is_scale_free(cell) else dense(task)
     smallest = np.unique(task.y, return_counts=True)[1].min()
     if smallest < 2:
         raise DataError(

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..datasets import DataError
+from ..datasets.files import readable
 from .metrics import METRICS
 
 __all__ = ["PROTOCOLS", "Spec", "SpecError", "builtin_specs", "load_spec"]
@@ -175,7 +176,8 @@ def load_spec(name, *, quick: bool = False) -> Spec:
         path = Path(name)
         if not path.is_file():
             raise SpecError(f"{path}: no such file")
-        text = path.read_text(encoding="utf-8")
+        with readable(path):
+            text = path.read_text(encoding="utf-8")
     elif name in builtin_specs():
         text = resources.files(__package__).joinpath("specs", f"{name}.toml").read_text(encoding="utf-8")
     else:
@@ -184,3 +186,5 @@ def load_spec(name, *, quick: bool = False) -> Spec:
         return from_document(tomllib.loads(text), quick=quick)
     except (tomllib.TOMLDecodeError, TypeError) as error:
         raise SpecError(f"{name}: {error}") from error
+    except RecursionError as error:
+        raise SpecError(f"{name}: brackets nested too deeply") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scipy import sparse
@@ -21,7 +21,7 @@ from .splits import split_note, subsample
 from .store import Store
 from .summary import Summary
 
-__all__ = ["Outcome", "load_tasks", "run_experiment"]
+__all__ = ["Outcome", "dense", "load_tasks", "run_experiment"]
 
 #: Sparse tables with no more numbers than this, zeros included, are made dense: few models take sparse ones.
 DENSE_LIMIT = 20_000_000
@@ -55,15 +55,17 @@ def load_tasks(spec: Spec) -> dict[str, TaskData]:
 
 def prepared(task: TaskData, spec: Spec) -> TaskData:
     """The task as the cells see it: cut to ``max_rows``, and dense."""
-    from dataclasses import replace
+    return dense(subsample(task, spec.max_rows))
 
-    task = subsample(task, spec.max_rows)
+
+def dense(task: TaskData) -> TaskData:
+    """The task for models that standardise or take no sparse matrix; a DataError where it is too large for that."""
     if not sparse.issparse(task.X):
         return task
     if task.n_samples * task.n_features > DENSE_LIMIT:
         raise DataError(
-            f"{task.name} is sparse, and dense it would hold {task.n_samples * task.n_features:,} numbers: too many for"
-            " a comparison. Cut it with --max-rows."
+            f"{task.name} is sparse, and dense, as a comparison and models that standardise need it, it would hold"
+            f" {task.n_samples * task.n_features:,} numbers: too many. Cut it with --max-rows."
         )
     return replace(task, X=task.X.toarray())
 
