@@ -1,5 +1,6 @@
 // The BLAS and LAPACK that SciPy already carries, reached through its Cython capsules: nothing to link.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "strategy.hpp"
@@ -24,12 +25,12 @@ inline void outer_gram(double* A, Index D, Index m, double* H) {
     dsyrk(&lower, &no, &n, &k, &one, A, &n, &zero, H, &n);
 }
 
-// Lower triangle of A'A for a column-major D x m matrix A.
-inline void inner_gram(double* A, Index D, Index m, double* H) {
+// Lower triangle of A'A for a column-major D x m matrix A, into columns of `stride` numbers.
+inline void inner_gram(double* A, Index D, Index m, double* H, Index stride) {
     char lower = 'L', yes = 'T';
-    int n = static_cast<int>(m), k = static_cast<int>(D);
+    int n = static_cast<int>(m), k = static_cast<int>(D), to = static_cast<int>(stride);
     double one = 1.0, zero = 0.0;
-    dsyrk(&lower, &yes, &n, &k, &one, A, &k, &zero, H, &n);
+    dsyrk(&lower, &yes, &n, &k, &one, A, &k, &zero, H, &to);
 }
 
 // A'B for column-major A (D x m) and B (D x k), into columns of `stride` numbers.
@@ -38,6 +39,18 @@ inline void products(double* A, Index m, double* B, Index k, Index D, double* ou
     int rows = static_cast<int>(m), columns = static_cast<int>(k), inner = static_cast<int>(D), to = static_cast<int>(stride);
     double one = 1.0, zero = 0.0;
     dgemm(&yes, &no, &rows, &columns, &inner, &one, A, &inner, B, &inner, &zero, out, &to);
+}
+
+// The lower triangle of A'A, some columns at a time: of some thousand, one call would hold up an interrupt for seconds.
+template <class Poll>
+void inner_gram_in_blocks(double* A, Index D, Index m, double* H, const Poll& poll) {
+    constexpr Index kBlock = 256;
+    for (Index first = 0; first < m; first += kBlock) {
+        const Index count = std::min(kBlock, m - first), next = first + count;
+        inner_gram(A + first * D, D, count, H + first * m + first, m);
+        if (next < m) products(A + next * D, m - next, A + first * D, count, D, H + first * m + next, m);
+        if (poll) poll();
+    }
 }
 
 inline bool factorise(double* H, Index D) {

@@ -50,8 +50,9 @@ def _keep(work, found, done):
 
 eigh = interruptible(np.linalg.eigh)
 eigvalsh = interruptible(np.linalg.eigvalsh)
+lstsq = interruptible(np.linalg.lstsq)
 matmul = interruptible(np.matmul)
 qr = interruptible(np.linalg.qr)
 svd = interruptible(np.linalg.svd)
 
-__all__ = ["eigh", "eigvalsh", "interruptible", "matmul", "qr", "svd"]
+__all__ = ["eigh", "eigvalsh", "interruptible", "lstsq", "matmul", "qr", "svd"]

@@ -354,9 +354,8 @@ def test_class_labels_stand_for_rows_of_labels(backend):
     ("codes", "sides"), [([0, 1, 5, 1], [[0, 1]]), ([0, 1, 0, 1], [[0, 2]]), ([0, 1, 0, 1], [[-2, 1]])]
 )
 def test_classes_that_are_none_are_refused(codes, sides):
-    labels = ClassLabels(np.array(codes), np.array(sides), 2)
     with pytest.raises(ValueError, match="numbers of classes"):
-        solve(Batch(Dense(np.eye(4)), labels, np.ones(4), np.ones(1)))
+        solve(Batch(Dense(np.eye(4)), ClassLabels(np.array(codes), np.array(sides), 2), np.ones(4), np.ones(1)))
 
 
 def test_a_regulariser_of_any_size():

@@ -88,7 +88,7 @@ class DenseRows {
         }
         blas::outer_gram(buffer_.data(), D_, m, H);
     }
-    const Vector& row_gram(const Regularizer& B, const Poll&) const {  // computed once: every C of a path needs it again
+    const Vector& row_gram(const Regularizer& B, const Poll& poll) const {  // computed once: every C of a path needs it again
         if (!row_gram_.empty()) return row_gram_;
         Vector rows(static_cast<std::size_t>(n_) * d_);
         for (Index i = 0; i < n_; ++i) {
@@ -96,7 +96,7 @@ class DenseRows {
             B.whiten(rows.data() + i * d_);
         }
         row_gram_.resize(static_cast<std::size_t>(n_) * n_);
-        blas::inner_gram(rows.data(), d_, n_, row_gram_.data());
+        blas::inner_gram_in_blocks(rows.data(), d_, n_, row_gram_.data(), poll);
         mirror(row_gram_.data(), n_);
         return row_gram_;
     }

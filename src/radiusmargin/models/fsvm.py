@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .._checks import check_choice, check_number, check_positive
+from .._linalg import lstsq
 from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice, Raw
 from ..geometry import minimum_enclosing_ball
@@ -454,6 +455,6 @@ def _ranges(rows, coef):
 def _radius_and_margins(rows, norm, result):
     """Radius of the data and margins of the separators in the metric M = A'A: ``1 / |v|`` for ``A'v = w``."""
     # Solved where T is the identity: A is large where the data are thin.
-    v = np.linalg.lstsq((result.root @ norm.root).T, norm.root @ result.coef.T, rcond=None)[0]
+    v = lstsq((result.root @ norm.root).T, norm.root @ result.coef.T, rcond=None)[0]
     with np.errstate(divide="ignore"):
         return minimum_enclosing_ball(np.asarray(rows @ result.root.T)).radius, 1.0 / np.linalg.norm(v, axis=0)

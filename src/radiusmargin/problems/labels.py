@@ -45,7 +45,7 @@ class ClassLabels:
                 f"{self.codes.dtype} {self.codes.shape} and {self.sides.dtype} {self.sides.shape}."
             )
         if self.sides.size and not (self.sides.min() >= REST and self.sides.max() < self.n_classes):
-            raise ValueError(f"sides must be classes from 0 to {self.n_classes - 1}, or {REST} for all others.")
+            raise ValueError(f"sides must be numbers of classes, 0 to {self.n_classes - 1}, or {REST} for all others.")
 
     @property
     def _are_integers(self):
