@@ -26,22 +26,25 @@ def objective(model, X, y, weight):
 def fsvm(model, k, w, slack, part, everything):
     """1/2 w'Tw/n + C sum s_i slack_i, with T = n R^p in standardised units."""
     X, weight = everything
-    values, axes, scale = tempered(X, weight)
+    values, axes, scale = tempered(X, weight, model.rank_tol)
     inner = (w * scale) @ axes * values ** (model.whitening / 2)
     if model.whitening == 0:
         inner = w * scale
     return 0.5 * inner @ inner + model.C * part[1] @ slack
 
 
-def tempered(X, weight):
-    """Eigenvalues and axes of the weighted correlation matrix, by singular values of the rows, and the deviations."""
+def tempered(X, weight, rank_tol):
+    """Eigenvalues and axes of the weighted correlation matrix, by singular values of the rows, and the deviations.
+
+    Directions in which standardised rows deviate by no more than `rank_tol` are left out.
+    """
     p = weight / weight.sum()
     Z = X - p @ X
     Z -= p @ Z
     scale = np.sqrt(p @ Z**2)
     Z = Z / np.where(scale > 0, scale, 1.0) * np.sqrt(p)[:, None]
     _, roots, axes = np.linalg.svd(Z, full_matrices=False)
-    keep = roots > 1e-13 * roots[0]
+    keep = roots > max(rank_tol, 1e-13 * roots[0])
     return roots[keep] ** 2, axes[keep].T, scale
 
 

@@ -16,9 +16,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from .._checks import check_kernel_matrix
-from ..geometry.tempered import TemperedScatter, tempered_of, tempered_scatter, uncorrelated_scatter
+from ..geometry.tempered import RANK_TOL, TemperedScatter, tempered_of, tempered_scatter, uncorrelated_scatter
 from ..problems import Kernel
 from ..solvers import kernel_scores
+from .dimension_path import LeadingFeatures
 from .functions import KernelFunction, kernel_on
 from .map import KernelMap
 
@@ -35,8 +36,8 @@ class FeatureSpace(Protocol):
     def scores(self, X, coef: np.ndarray) -> np.ndarray:
         """Scores (n, K) of checked rows for separators (K, d), without intercepts."""
 
-    def tempered(self, rows, codes, weight: np.ndarray, kind: str) -> TemperedScatter:
-        """The scatter of training rows in the space."""
+    def tempered(self, rows, codes, weight: np.ndarray, kind: str, rank_tol: float) -> TemperedScatter:
+        """The scatter of training rows in the space, without directions of less spread than a tolerance."""
 
 
 class Raw:
@@ -51,8 +52,8 @@ class Raw:
     def scores(self, X, coef):
         return np.asarray(X @ coef.T)
 
-    def tempered(self, rows, codes, weight, kind):
-        return tempered_of(rows, weight, codes if kind == "within" else None)
+    def tempered(self, rows, codes, weight, kind, rank_tol):
+        return tempered_of(rows, weight, codes if kind == "within" else None, rank_tol=rank_tol)
 
 
 class Mapped:
@@ -77,10 +78,12 @@ class Mapped:
         missing = self.transformer.n_components_ - coef.shape[1]
         return self.transformer.transform_times(X, np.pad(coef, ((0, 0), (0, missing))).T)
 
-    def tempered(self, rows, codes, weight, kind):
+    def tempered(self, rows, codes, weight, kind, rank_tol):
         if kind == "total" and isinstance(self.transformer, KernelMap):  # its components are uncorrelated
-            return uncorrelated_scatter(self.transformer.eigenvalues_[: rows.shape[1]], weight.sum())
-        return tempered_scatter(rows, codes, sample_weight=weight, kind=kind, standardise=False)
+            return uncorrelated_scatter(self.transformer.eigenvalues_[: rows.shape[1]], weight.sum(), rank_tol)
+        if not isinstance(self.transformer, (KernelMap, LeadingFeatures)):
+            rank_tol = 0.0  # features of other transformers may be small by their units
+        return tempered_scatter(rows, codes, sample_weight=weight, kind=kind, standardise=False, rank_tol=rank_tol)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +152,7 @@ class FeatureChoice:
     n_components: int | float | None = None
     random_state: Any = None
     cache_size: float = 500.0
+    rank_tol: float = RANK_TOL
 
     is_linear: bool = field(init=False)
     is_transformer: bool = field(init=False)

@@ -63,17 +63,18 @@ class ChunkedTraining:
         """Of all rows, weighted by their classes."""
         return self.overview.pooled(self.factors)
 
-    def scatter(self, kind: str) -> TemperedScatter:
+    def scatter(self, kind: str, rank_tol: float) -> TemperedScatter:
         """The tempered scatter of all rows; where it is (nearly) singular, one more pass tells its rank from the rows."""
         moments = self.moments
         total, mean, S = moments.total, moments.mean, moments.scatter
         if S.ndim == 1:
             space = TemperedScatter(mean, np.sqrt(S / total), np.ones(len(mean)), None, total)
         else:
-            space = decompose(S, self.overview.within(self.factors) if kind == "within" else S, mean, total)
+            chosen = self.overview.within(self.factors) if kind == "within" else S
+            space = decompose(S, chosen, mean, total, rank_tol=rank_tol)
         if not space.regular:
             factor = row_factor(self.source, self.overview, self.factors, within=kind == "within")
-            space = from_factor(factor, np.maximum(-moments.low, moments.high), space)
+            space = from_factor(factor, np.maximum(-moments.low, moments.high), space, rank_tol)
         if not space.scale.any() or not len(space.eigenvalues):
             raise ValueError(NO_SPREAD)
         return space

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from ..features.space import FeatureSpace, Raw
-from ..geometry.tempered import NO_SPREAD, TemperedScatter, standardised
+from ..geometry.tempered import NO_SPREAD, RANK_TOL, TemperedScatter, standardised
 from ..problems import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of
 from ..solvers import solve
 from .blocks import split
@@ -30,7 +30,7 @@ class Family:
     scatter : TemperedScatter
         Of these rows.
     powers : tuple of float
-        Exponents of the scatter.
+        Exponents of the scatter: all above 0, or none.
     intercept : bool, default=True
     """
 
@@ -44,12 +44,13 @@ class Family:
             raise ValueError(NO_SPREAD)
 
     @classmethod
-    def on(cls, space: FeatureSpace, rows, training, kind, powers) -> Family:
-        """On training rows in a space that was fitted to them."""
+    def on(cls, space: FeatureSpace, rows, training, kind, powers, rank_tol=RANK_TOL) -> Family:
+        """On training rows in a space that was fitted to them; only what whitens drops directions of little spread."""
         if max(powers) <= 0 and kind == "total" and isinstance(space, Raw):
             scatter = standardised(rows, training.costs)
         else:
-            scatter = space.tempered(rows, training.codes, training.costs, kind)
+            rank_tol = rank_tol if min(powers) > 0 else 0.0
+            scatter = space.tempered(rows, training.codes, training.costs, kind, rank_tol)
         return cls(rows, scatter, tuple(powers), training.intercept)
 
     @cached_property

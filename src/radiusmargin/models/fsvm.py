@@ -17,7 +17,7 @@ from .._checks import check_choice, check_number, check_positive
 from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice, Raw
 from ..geometry import minimum_enclosing_ball
-from ..geometry.tempered import NO_SPREAD, standardised_range
+from ..geometry.tempered import NO_SPREAD, RANK_TOL, standardised_range
 from ..problems import Batch, Options, rows_of
 from ..solvers.metric.alternating import solve_alternating
 from ..solvers.metric.exact import solve_exact
@@ -65,6 +65,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         Exponent p of T = n R^p: 1 is F-SVM, 0 the SVM on standardised features, 1/2 the semi-whitened SVM. Below 0 features
         are standardised less, divided by the power 1 + p of their deviation: -1 is the SVM in the units of the data, as `SVM`
         is. Wide data (more than 5,000 columns) cannot be whitened unless rows are few: use 0 or less.
+    rank_tol : float, default=1e-4
+        Directions along which the standardised rows deviate by no more than this (an absolute threshold for their singular values,
+        as in `LinearDiscriminantAnalysis`) are left out where whitening is above 0: whitening would blow up what is mostly the
+        rounding of the numbers in a file. Components of a kernel are compared with the largest one. 0 leaves out only what
+        double precision cannot tell from zero.
     scatter : {"total", "within"}, default="total"
         Scatter about the overall mean, or pooled within the classes.
     coupling : {"separate", "shared"}, default="separate"
@@ -123,6 +128,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         metrics, and the relative difference. Summed over the problems.
     radius_, margin_ : ndarray of shape (n_problems,)
         Radius of the enclosing ball of the data and margin ``1 / |v|`` of the separator, in the learned metric.
+    n_dropped_ : int
+        Directions that were left out by `rank_tol`, such as a column that is the sum of others but for rounding.
     n_iter_ : int
     support_, support_vectors_, dual_coef_, n_support_
         With a kernel at whitening 0, as in `SVC`; there is no `coef_` then, and `components_` are combinations of the
@@ -136,8 +143,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     Notes
     -----
     T is a power of R on the range of R: rank-deficient data (fewer rows than features, collinear or constant features) are
-    solved there. Its rank is that of the standardised rows; directions along which they differ by no more than the rounding of
-    their entries count as none. At whitening 0 and below all features that vary are in, and sparse input stays sparse, with any
+    solved there. Its rank is that of the standardised rows up to `rank_tol`. At whitening 0 and below all features that vary are in, and sparse input stays sparse, with any
     number of columns. Above, it does where the scatter has (clearly) full rank; else the rows are projected to dense ones of that
     rank.
 
@@ -162,6 +168,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     rho: float | None = None
     eta: float = 0.0
     whitening: float = 1.0
+    rank_tol: float = RANK_TOL
     scatter: str = "total"
     coupling: str = "separate"
     multi_class: str | None = None
@@ -187,6 +194,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             check_positive("rho", self.rho)
         check_number("eta", self.eta, 0)
         check_number("whitening", self.whitening, -1, 1, high_allowed=True)
+        check_number("rank_tol", self.rank_tol, 0, 1)
         check_choice("scatter", self.scatter, ("total", "within"))
         check_choice("coupling", self.coupling, ("separate", "shared"))
         check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
@@ -233,11 +241,16 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             stacklevel=5,
         )
 
+    @property
+    def _rank_tol(self):
+        return float(self.rank_tol) if self.whitening > 0 else 0.0
+
     # -- the plain F-SVM: one hinge problem per labelling -----------------------------------------------------------
 
     def _learn_plain(self, space, rows, training, listeners):
         labels, costs, p = training.labels, training.costs, self.whitening
-        family = Family.on(space, rows, training, self.scatter, (p,))
+        family = Family.on(space, rows, training, self.scatter, (p,), self._rank_tol)
+        keep_dropped(self, family.scatter.n_dropped)
         start = self._start(training, rows.shape[1])
         with listeners.problems(labels):
             fit = family.fit(labels, costs, [float(self.C)], self._options, start and family.start(*start))
@@ -293,7 +306,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         return self.whitening > 0 or self.scatter == "within"
 
     def _learn_chunks(self, training):
-        scatter = training.scatter(self.scatter)
+        scatter = training.scatter(self.scatter, self._rank_tol)
+        keep_dropped(self, scatter.n_dropped)
         results = self._solve_chunks(training, training.tempered(scatter, float(self.whitening)), float(self.tol))
         self._keep_metric(scatter, np.array([r.high - r.low for r in results]))
         return results
@@ -306,6 +320,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         alpha = self._multipliers(training) if self._previous and self.C <= self._previous.C else None
         fit = learn_expansion(choice, training, self.C, options, listeners, alpha=alpha)
         self._keep_expansion(fit, training)
+        keep_dropped(self, 0)
         self._remember(fit.found.alpha)
         scores, coef = (fit.found.scores[:, 0] - fit.found.intercept).T, np.asarray(fit.found.coef[:, 0])
         unit = self._measure(np.ptp(scores, axis=0), np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
@@ -316,6 +331,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _learn_metric(self, space, rows, training, listeners):
         labels, costs = training.labels, training.costs
         scatter = self._metric_scatter(space, rows, training)
+        keep_dropped(self, scatter.n_dropped)
         # Centring conditions the problem, but only an intercept can undo it.
         centred = bool(self.fit_intercept) and not (sparse.issparse(rows) and scatter.regular)
         norm = MetricNorm(scatter.standardised_matrix(self.whitening), float(self.eta))
@@ -351,7 +367,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         if self.whitening == 0 and self.scatter == "total" and isinstance(space, Raw) and not self.fit_intercept:
             scatter = standardised_range(rows, training.costs)
         else:
-            scatter = space.tempered(rows, training.codes, training.costs, self.scatter)
+            scatter = space.tempered(rows, training.codes, training.costs, self.scatter, self._rank_tol)
         if not len(scatter.eigenvalues):
             raise ValueError(NO_SPREAD)
         return scatter
@@ -408,6 +424,16 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         with np.errstate(divide="ignore", invalid="ignore"):
             excess = max(1.0, np.nanmax(alpha / training.costs))
         return alpha * (self.C / excess)
+
+
+def keep_dropped(model, n_dropped):
+    """Set `n_dropped_`, and print it where `verbose` asks for it."""
+    model.n_dropped_ = n_dropped
+    if model.verbose and n_dropped:
+        print(
+            f"[{type(model).__name__}] {n_dropped} direction(s) left out: the rows deviate by no more than "
+            f"rank_tol={model.rank_tol:g} there"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._checks import check_weights
 from .._types import ArrayLike
 from ..geometry import tempered_scatter
+from ..geometry.tempered import RANK_TOL
 from .metric import MetricTransformerMixin
 
 
@@ -30,7 +31,8 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
     ----------
     mean_ : ndarray of shape (n_features,)
     components_ : ndarray of shape (n_components, n_features)
-        The map L; square where the scatter has full rank, else one row per direction of its range.
+        The map L; square where the scatter has full rank, else one row per direction of its range. Of standardised rows directions
+        of less than 1e-4 deviations are left out, as by the `rank_tol` of `FSVM`.
 
     Notes
     -----
@@ -52,7 +54,8 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
         """Learn the map from the scatter of X; y is ignored."""
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         weight = check_weights(sample_weight, len(X))
-        space = tempered_scatter(X, sample_weight=weight, standardise=self.standardise)
+        rank_tol = RANK_TOL if self.standardise else 0.0  # else columns may be small by their units
+        space = tempered_scatter(X, sample_weight=weight, standardise=self.standardise, rank_tol=rank_tol)
         roots = space.eigenvectors * space.eigenvalues**-0.25
         L = roots @ space.eigenvectors.T if len(space.eigenvalues) == X.shape[1] else roots.T
         self.mean_ = space.mean

@@ -48,7 +48,7 @@ class SigmaSVM(MetricTransformerMixin, HingeCompetitor):
 
     Notes
     -----
-    With ``D=1`` and a singular covariance the problem is solved in its range, as in `FSVM`.
+    With ``D=1`` and a singular covariance the problem is solved in its range, as in `FSVM` with the default `rank_tol`.
     Sparse input stays sparse otherwise; at most 5,000 columns.
 
     References

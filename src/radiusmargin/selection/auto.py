@@ -33,7 +33,7 @@ class AutoSVM(FSVMCV):
         Threads over the problems of a fold.
     random_state : int, RandomState or None, default=None
         Shuffles the folds.
-    Cs, whitening, scatter, multi_class, eta, band, gamma, degree, coef0, n_components, criterion, n_repeats, race, \
+    Cs, whitening, rank_tol, scatter, multi_class, eta, band, gamma, degree, coef0, n_components, criterion, n_repeats, race, \
 one_standard_error, refit, fit_intercept, tol, cv_tol, max_iter, verbose, subsample, cache_size
         As in `FSVMCV`.
 

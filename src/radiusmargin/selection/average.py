@@ -36,6 +36,7 @@ class Averaged:
     objective: float
     dual_objective: float
     n_iter: int
+    n_dropped: int
 
 
 class Averaging:
@@ -43,6 +44,7 @@ class Averaging:
 
     def __init__(self, training, options):
         self.training, self.options = training, options
+        self.n_dropped = 0  # most directions that a member has left out
 
     def of(self, weights, groups) -> Averaged:
         """The average of members by their weights."""
@@ -57,7 +59,7 @@ class Averaging:
                 shares |= zip(own, own_shares, strict=True)
         model = Sum(_joined(parts))
         directions = _directions(self._spread(model.parts, scores))
-        return Averaged(model, directions, shares, float(totals[0]), float(totals[1]), int(totals[2]))
+        return Averaged(model, directions, shares, float(totals[0]), float(totals[1]), int(totals[2]), self.n_dropped)
 
     def _explicit(self, training, group, weights):
         """(model, its scores, shares, certificates) of members that share features."""
@@ -85,14 +87,17 @@ class Averaging:
     def _family(self, space, rows, group, members):
         training, found = self.training, []
         for power, own in groupby(members, key=lambda m: m.whitening):
-            family = Family.on(space, rows, training, group.scatter, (power,))
+            family = Family.on(space, rows, training, group.scatter, (power,), group.features.rank_tol)
+            self.n_dropped = max(self.n_dropped, family.scatter.n_dropped)
             found.append(family.fit(training.labels, training.costs, [m.C for m in own], self.options))
         totals = [(f.objective.sum(), f.dual_objective.sum(), f.results.n_iter.sum()) for f in found]
         coef = np.concatenate([f.coef[0] for f in found])
         return coef, np.concatenate([f.intercept[0] for f in found]), np.sum(totals, axis=0)
 
     def _smoothed(self, space, rows, group, members):
-        models = [fit_smoothed(m, space, rows, self.training, self.options) for m in members]
+        rank_tol = group.features.rank_tol
+        models = [fit_smoothed(m, space, rows, self.training, self.options, rank_tol) for m in members]
+        self.n_dropped = max(self.n_dropped, *(m.n_dropped_ for m in models))
         totals = [(m.objective_, m.dual_objective_, m.n_iter_) for m in models]
         return np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models]), np.sum(totals, axis=0)
 

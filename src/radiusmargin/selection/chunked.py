@@ -54,13 +54,13 @@ class SearchInChunks:
         best = sorted(scores.near_best(band), key=lambda m: (-scores.table[m].mean(), m.preference))[:MOST_MEMBERS]
         return {member: 1 / len(best) for member in best}
 
-    def average(self, weights, options, told) -> tuple[Averaged, list]:
+    def average(self, weights, options, told, rank_tol) -> tuple[Averaged, list]:
         """Members fitted to all rows in the same passes, and averaged as `Averaging` does; and the result of every problem.
 
         `told` is called after every pass, unless it is None.
         """
         training, members = self.training, list(weights)
-        scatters = {kind: training.scatter(kind) for kind in {m.scatter for m in members}}
+        scatters = {kind: training.scatter(kind, rank_tol) for kind in {m.scatter for m in members}}
         forms = [training.tempered(scatters[m.scatter], float(m.whitening)) for m in members]
         Cs = [float(m.C) for m in members]
         found = training.solve(list(zip(Cs, forms, strict=True)), options, told)
@@ -74,7 +74,10 @@ class SearchInChunks:
         model = LinearModel(Raw(), coef, intercept, training.reduction)
         totals = [sum(getattr(r, name) for r in results) for name in ("objective", "dual_objective", "n_iter")]
         shares = dict(zip(members, shares, strict=True))
-        return Averaged(Sum((model,)), directions, shares, float(totals[0]), float(totals[1]), int(totals[2])), results
+        n_dropped = max(scatters[m.scatter].n_dropped if m.whitening > 0 else 0 for m in members)
+        return Averaged(
+            Sum((model,)), directions, shares, float(totals[0]), float(totals[1]), int(totals[2]), n_dropped
+        ), results
 
     def _sizes(self, coef, intercept):
         """Root mean squares of the members' scores on all rows, which their moments tell."""

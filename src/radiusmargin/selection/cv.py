@@ -18,10 +18,11 @@ from .._checks import ConvergenceWarning, check_choice, check_count, check_numbe
 from .._compat import with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..features.space import FeatureChoice
+from ..geometry.tempered import RANK_TOL
 from ..models.base import MarginEstimator, estimator
 from ..models.chunked import check_linear, keep_features, keep_history, print_pass
 from ..models.chunkwise import chunkwise
-from ..models.fsvm import FSVM
+from ..models.fsvm import FSVM, keep_dropped
 from ..models.metric import MetricTransformerMixin
 from ..models.probability import Sigmoids
 from ..problems import Options
@@ -38,7 +39,7 @@ from .scores import Scores
 
 # Parameters that what was chosen has from the search.
 SHARED = (
-    "multi_class", "degree", "coef0", "fit_intercept", "class_weight", "tol", "max_iter", "cache_size", "n_jobs",
+    "rank_tol", "multi_class", "degree", "coef0", "fit_intercept", "class_weight", "tol", "max_iter", "cache_size", "n_jobs",
     "random_state",
 )  # fmt: skip
 Grid = float | Sequence[float] | None  # one value or several
@@ -74,6 +75,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         on the mean of 62 sets; but (-1, -0.5) for a sparse matrix of 1,000 columns or more, such as text, where rare columns must
         not be blown up (unless one holds numbers a thousand times as large as others do); and 0 with a kernel, whose features
         are many. Where features are strongly correlated, (0, 0.5, 1) is worth its time.
+    rank_tol : float, default=1e-4
+        Directions along which the standardised rows deviate by no more than this are left out where they are whitened, in
+        every fold and in the final fit; see `FSVM`.
     scatter : {"total", "within"} or a list of both, default="total"
     multi_class : {"ovo", "ovr"} or None, default=None
         More than two classes as pairs, or each against the rest; see `FSVM`.
@@ -145,6 +149,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     components_ : ndarray of shape (rank, n_features)
         L with M = L'L, for linear models: the metric of the best member or, of an average, that of F-SVM for the averaged
         separators, the mean of ``ww' / var(w'x)``. `transform` serves kernels too.
+    n_dropped_ : int
+        Directions that were left out by `rank_tol` in the final fit, the most of any member.
     Cs_ : ndarray
         Values of C that were tried.
     scores_ : ndarray of shape (n_members, n_splits)
@@ -173,6 +179,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
     Cs: int | Sequence[float] = 10
     _: KW_ONLY
     whitening: Grid = None
+    rank_tol: float = RANK_TOL
     scatter: str | Sequence[str] = "total"
     multi_class: str | None = None
     eta: Grid = 0.0
@@ -322,7 +329,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             self.n_passes_, self.history_ = 1 + self.best_estimator_.n_passes_, self.best_estimator_.history_
             return {best: 1.0}
         weights = chunks.weights(scores, self.band)
-        found, results = chunks.average(weights, self._options, print_pass(self))
+        found, results = chunks.average(weights, self._options, print_pass(self), float(self.rank_tol))
         keep_history(self, results)
         return self._keep_average(found, weights, kinds)
 
@@ -330,6 +337,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self._model, self._directions = found.model, found.directions
         self.members_ = [m.params(self.best_params_) | {"weight": weight} for m, weight in weights.items()]
         self._certify(found.objective, found.dual_objective, found.n_iter)
+        keep_dropped(self, found.n_dropped)
         if len(kinds) == 1 and kinds[0].features.is_linear:
             (part,) = found.model.parts
             self.coef_, self.intercept_ = part.coef, part.intercept
@@ -347,6 +355,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         self.best_estimator_, self.members_, self._model = model, [self.best_params_ | {"weight": 1.0}], model.learnt
+        keep_dropped(self, model.n_dropped_)
         for name in ("coef_", "intercept_", "components_", "objective_", "dual_objective_", "dual_gap_", "n_iter_"):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
@@ -399,6 +408,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
         check_number("band", self.band, 0)
+        check_number("rank_tol", self.rank_tol, 0, 1)
         check_positive("tol", self.tol)
         if self.cv_tol is not None:
             check_positive("cv_tol", self.cv_tol)

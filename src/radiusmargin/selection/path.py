@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_X_y
 from .._checks import check_choice, check_Cs, check_number, check_weights
 from .._types import ArrayLike, Data
 from ..features.space import Raw
+from ..geometry.tempered import RANK_TOL
 from ..models.family import Family
 from ..models.multiclass import Reduction
 from ..models.training import Training
@@ -56,6 +57,7 @@ def fsvm_path(
     Cs: ArrayLike,
     *,
     whitening: float = 1.0,
+    rank_tol: float = RANK_TOL,
     scatter: str = "total",
     multi_class: str = "ovo",
     sample_weight: ArrayLike | None = None,
@@ -71,7 +73,7 @@ def fsvm_path(
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     Cs : array-like
-    whitening, scatter, multi_class, fit_intercept, tol, max_iter
+    whitening, rank_tol, scatter, multi_class, fit_intercept, tol, max_iter
         As in `FSVM`.
     sample_weight : array-like of shape (n_samples,), optional
         As in `FSVM.fit`.
@@ -91,6 +93,7 @@ def fsvm_path(
     ((3, 3, 4), True)
     """
     check_number("whitening", whitening, -1, 1, high_allowed=True)
+    check_number("rank_tol", rank_tol, 0, 1)
     check_choice("scatter", scatter, ("total", "within"))
     check_choice("multi_class", multi_class, ("ovo", "ovr"))
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
@@ -104,7 +107,7 @@ def fsvm_path(
         raise ValueError(f"y must contain at least 2 classes, found only {classes.tolist()}.")
     reduction = Reduction(len(classes), multi_class == "ovo")
     training = Training(X, codes, weights, kept, reduction, np.ones(len(classes)), bool(fit_intercept))
-    family = Family.on(Raw(), X, training, scatter, (float(whitening),))
+    family = Family.on(Raw(), X, training, scatter, (float(whitening),), rank_tol)
     fit = family.fit(training.labels, weights, Cs, Options(tol, max_iter, n_jobs, keep_alpha=True))
     return FSVMPath(
         Cs=Cs,

@@ -75,13 +75,21 @@ class FoldByFold:
             return Features(space, rows, space.rows(self.data.rows(test, train)))
 
     def _fit_family(self, part, features, task):
-        family = Family.on(features.space, features.rows, part, task.group.scatter, task.powers)
-        fit = family.fit(part.labels, part.costs, task.Cs, task.options)
-        return fit.coef, fit.intercept
+        """Separators of all exponents; those that whiten have a range of their own."""
+        group, powers, fits = task.group, np.array(task.powers), {}
+        for some in filter(np.any, (powers <= 0, powers > 0)):
+            own = tuple(powers[some].tolist())
+            family = Family.on(features.space, features.rows, part, group.scatter, own, group.features.rank_tol)
+            fit = family.fit(part.labels, part.costs, task.Cs, task.options)
+            fits |= zip(own, zip(fit.coef, fit.intercept, strict=True), strict=True)
+        coef, intercept = zip(*(fits[p] for p in task.powers), strict=True)
+        return np.array(coef), np.array(intercept)
 
     def _fit_smoothed(self, part, features, task):
         models = [
-            fit_smoothed(task.group.member(p, C), features.space, features.rows, part, task.options)
+            fit_smoothed(
+                task.group.member(p, C), features.space, features.rows, part, task.options, task.group.features.rank_tol
+            )
             for p, C in product(task.powers, task.Cs)
         ]
         shape = len(task.powers), len(task.Cs), len(part.labels)
@@ -89,10 +97,10 @@ class FoldByFold:
         return coef.reshape(*shape, -1), intercept.reshape(shape)
 
 
-def fit_smoothed(member, space, rows, training, options) -> FSVM:
+def fit_smoothed(member, space, rows, training, options, rank_tol) -> FSVM:
     """The estimator of a member with eta > 0, on rows in a space that was fitted; those of a map keep their units."""
     model = FSVM(
-        **member.form, tol=options.tol, max_iter=options.max_iter,
+        **member.form, rank_tol=rank_tol, tol=options.tol, max_iter=options.max_iter,
         multi_class="ovo" if training.reduction.pairs else "ovr",
         fit_intercept=training.intercept, kernel="linear" if isinstance(space, Raw) else LeadingFeatures(),
     )  # fmt: skip

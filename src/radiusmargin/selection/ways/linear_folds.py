@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from ...geometry.tempered import RANK_TOL
 from ...problems import Batch, Quadratics, rows_of
 from ...solvers import solve
 
@@ -68,10 +69,11 @@ class LinearFolds:
         """(B (P, folds, ...), which folds to trust), kept for the next Cs."""
         scatter, places = task.group.scatter, tuple(self.place[i] for i in folds)
         key = scatter, places, task.group.powers
+        rank_tol = task.group.features.rank_tol if max(task.group.powers) > 0 else 0.0
         if key not in self._regularizers:
             ranks = scatter == "within" or not self.data.training.intercept
             self._regularizers[key] = self._moments_of(scatter).regularizers(
-                factors, scatter, task.group.powers, list(places), ranks=ranks
+                factors, scatter, task.group.powers, list(places), ranks=ranks, rank_tol=rank_tol
             )
         B, trusted = self._regularizers[key]
         return B[[task.group.powers.index(p) for p in task.powers]], trusted
@@ -143,10 +145,10 @@ class FoldMoments:
         trusted = (spread > TRUSTED * self.raw).all(axis=1) & (left.sum(axis=1) > TRUSTED * spread.sum(axis=1))
         return S, chosen, total, trusted
 
-    def regularizers(self, factors, kind, powers, folds=slice(None), *, ranks=True):
+    def regularizers(self, factors, kind, powers, folds=slice(None), *, ranks=True, rank_tol=RANK_TOL):
         """(B = D^(1/2) R^p D^(1/2) for every power and training part, which parts to trust).
 
-        Singular scatters are not to be trusted. Without `ranks` a power of 0 alone asks for standardising only, and the
+        Scatters that are singular, up to `rank_tol`, are not to be trusted. Without `ranks` a power of 0 alone asks for standardising only, and the
         diagonals are given: an optimal separator then lies in the range of the scatter by itself.
         """
         S, chosen, total, trusted = self.scatters(factors, kind, folds)
@@ -158,7 +160,8 @@ class FoldMoments:
         if not np.isfinite(R).all():
             raise ValueError("X holds values so large that their squares overflow; rescale its columns.")
         values, vectors = np.linalg.eigh(R)
-        trusted &= values[:, 0] > TRUSTED * values[:, -1]
+        least = np.maximum(TRUSTED * values[:, -1], rank_tol**2 * np.einsum("fii->fi", R).max(axis=1))
+        trusted &= values[:, 0] > least
         values = np.maximum(values, TRUSTED)
         scaled = scale[:, :, None] * vectors
         return np.stack([(scaled * values[:, None, :] ** p) @ scaled.transpose(0, 2, 1) for p in powers]), trusted

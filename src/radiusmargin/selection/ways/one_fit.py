@@ -116,7 +116,7 @@ class OneFit:
             rows = rows.toarray() if sparse.issparse(rows) else rows
         for p in task.powers:
             with scores.work("fit", 0):
-                family = Family.on(space, rows, whole, group.scatter, (p,))
+                family = Family.on(space, rows, whole, group.scatter, (p,), group.features.rank_tol)
                 for C, value in zip(task.Cs, self._values(family, task), strict=True):
                     scores.set(group.member(p, C), 0, value)
         return ()
