@@ -109,6 +109,9 @@ class Path {
         rest.max_iter = options.max_iter - sifted.n_iter;
         Solution best = solve_direct(problem, rest, sifted.gap() < 1 ? sifted : start);
         best.n_iter += sifted.n_iter;
+        if (best.gap() <= options.tol) return best;
+        keep_better(sifted.theta, sifted.objective, sifted.alpha, sifted.dual_objective, best);
+        if (!start.theta.empty() && !start.alpha.empty()) certify(problem, start.theta, start.alpha, best);
         return best;
     }
 

@@ -40,10 +40,13 @@ class InteriorPoint {
     };
 
     // Rounding of the Newton matrix ends all progress where the data are ill conditioned: neither the gap nor the
-    // complementarity falls any more.
+    // complementarity nor the residual of the dual constraints falls any more.
     bool stalls(double gap) {
-        if (gap < 0.9 * lowest_gap_ || mu_ < 0.9 * lowest_mu_) {
+        double residual = 0;
+        for (double r : dual_) residual = std::max(residual, std::abs(r));
+        if (gap < 0.9 * lowest_gap_ || mu_ < 0.9 * lowest_mu_ || residual < 0.9 * lowest_residual_) {
             lowest_gap_ = std::min(lowest_gap_, gap), lowest_mu_ = std::min(lowest_mu_, mu_);
+            lowest_residual_ = std::min(lowest_residual_, residual);
             patience_ = strategy::kPatience;
         }
         return patience_-- == 0;
@@ -98,7 +101,9 @@ class InteriorPoint {
         Direction out{Vector(D_), Vector(n_), Vector(n_), Vector(n_)};
         problem_.A.transposed_times(weighted.data(), out.theta.data());
         axpy(D_, -1.0, dual_.data(), out.theta.data());
+        const Vector right = out.theta;
         cholesky_solve(H_.data(), D_, out.theta.data());
+        refine(right, out.theta);
         problem_.A.times(out.theta.data(), out.alpha.data());
         for (Index i = 0; i < n_; ++i) {
             out.alpha[i] = scaling_[i] * (h[i] - out.alpha[i]);
@@ -106,6 +111,19 @@ class InteriorPoint {
             out.xi[i] = (rx[i] + xi_[i] * out.alpha[i]) / beta_[i];
         }
         return out;
+    }
+    // Iterative refinement by products with the rows, which are not rounded as the Gram matrix is.
+    void refine(const Vector& right, Vector& x) const {
+        Vector weighted(n_), residual(D_), Bx(D_, 0.0);
+        for (int step = 0; step < strategy::kRefinements; ++step) {
+            problem_.A.times(x.data(), weighted.data());
+            for (Index i = 0; i < n_; ++i) weighted[i] *= scaling_[i];
+            problem_.A.transposed_times(weighted.data(), residual.data());
+            problem_.B.times(x.data(), Bx.data());
+            for (Index k = 0; k < D_; ++k) residual[k] = right[k] - residual[k] - Bx[k];
+            cholesky_solve(H_.data(), D_, residual.data());
+            axpy(D_, 1.0, residual.data(), x.data());
+        }
     }
     double step_length(const Direction& step) const {
         double t = 1.0 / 0.995;
@@ -137,7 +155,7 @@ class InteriorPoint {
     const Problem<Rows>& problem_;
     const Options& options_;
     Index n_, D_;
-    double mu_ = 0, lowest_mu_ = HUGE_VAL, lowest_gap_ = HUGE_VAL;
+    double mu_ = 0, lowest_mu_ = HUGE_VAL, lowest_gap_ = HUGE_VAL, lowest_residual_ = HUGE_VAL;
     int patience_ = strategy::kPatience;
     Vector theta_, alpha_, beta_, s_, xi_, scaling_, primal_, dual_, H_;
     std::vector<Index> all_;

@@ -30,15 +30,19 @@ struct Chosen {
     }
 };
 
-// Any point near the middle of the rows J: a sample of them is as good as all. add(i, sum) adds row i.
+// Medians of some of the rows J. Not the mean: where sizes of rows differ by orders of magnitude it is far from most of them, and
+// their inner products about it are rounded to nothing. add(i, sum) adds row i.
 template <class Add>
 Vector middle(Index d, const std::vector<Index>& J, const Add& add) {
-    Vector mean(d, 0.0);
-    const Index m = static_cast<Index>(J.size()), step = std::max<Index>(1, m / strategy::kCentreSample);
-    const Index count = (m + step - 1) / step;
-    for (Index j = 0; j < m; j += step) add(J[j], mean.data());
-    for (auto& v : mean) v /= double(std::max<Index>(count, 1));
-    return mean;
+    const Index m = static_cast<Index>(J.size()), count = std::min(m, strategy::kCentreSample);
+    Vector rows(count * d, 0.0), column(count), medians(d, 0.0);
+    for (Index j = 0; j < count; ++j) add(J[j * m / count], rows.data() + j * d);
+    for (Index k = 0; k < d && count > 0; ++k) {
+        for (Index j = 0; j < count; ++j) column[j] = rows[j * d + k];
+        std::nth_element(column.begin(), column.begin() + count / 2, column.end());
+        medians[k] = column[count / 2];
+    }
+    return medians;
 }
 
 namespace contract {

@@ -154,8 +154,7 @@ class SparseRows {
             B.divide(row.data());
             for (Index j = i; j < n; ++j) products[i * n + j] = products[j * n + i] = dot_row(j, row.data());
         }
-        const bool centred = D_ > d() && !strategy::visit(d());  // as `mean` is
-        sign_products(products, centred);
+        centre_products(B, products);
         return row_gram_ = std::move(products);
     }
     void copy_row(Index i, double* out) const {
@@ -194,17 +193,16 @@ class SparseRows {
     }
 
   private:
-    // From the inner products of the rows to those of the signed ones, and of the centred ones where they are.
-    void sign_products(Vector& G, bool centred) const {
+    // From the inner products of the rows to those of the signed and centred ones.
+    void centre_products(const Regularizer& B, Vector& G) const {
         const Index n = this->n();
-        Vector means(n, 0.0);
-        double mean = 0;
-        if (centred) {
-            for (Index i = 0; i < n; ++i) axpy(n, 1.0, G.data() + i * n, means.data());
-            for (auto& m : means) mean += (m /= double(n)) / double(n);
-        }
+        Vector centre(mean_, mean_ + d()), with_centre(n);
+        B.divide(centre.data());
+        const double square = dot(d(), mean_, centre.data());
+        for (Index i = 0; i < n; ++i) with_centre[i] = dot_row(i, centre.data());
         for (Index i = 0; i < n; ++i)
-            for (Index j = 0; j < n; ++j) G[i * n + j] = y_[i] * y_[j] * (G[i * n + j] - means[i] - means[j] + mean);
+            for (Index j = 0; j < n; ++j)
+                G[i * n + j] = y_[i] * y_[j] * (G[i * n + j] - with_centre[i] - with_centre[j] + square);
     }
 
     const SparseArray& X_;
