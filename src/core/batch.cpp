@@ -79,8 +79,9 @@ bool better_sparse(const Batch& batch, const Options& options) {
 // What one thread works with: its regulariser is kept as long as problems have the same one, since it may be factored.
 class Worker {
   public:
-    Worker(const Batch& batch, const std::vector<Part>& parts, const Options& options, const Start& start, const Outputs& out)
-        : batch_(batch), parts_(parts), options_(options), start_(start), out_(out) {}
+    Worker(const Batch& batch, const std::vector<Part>& parts, const Sizes& sizes, const Options& options, const Start& start,
+           const Outputs& out)
+        : batch_(batch), parts_(parts), sizes_(sizes), options_(options), start_(start), out_(out) {}
 
     void solve(const Group& group) { group.size() == 1 ? solve_alone(group[0]) : solve_together(group); }
 
@@ -100,7 +101,7 @@ class Worker {
             [&](const auto& source) {
                 chosen.mean = batch_.intercept ? source.centre(chosen.J) : Vector(d, 0.0);
                 const PathProblem<std::decay_t<decltype(source)>> problem{
-                    source, chosen, *regularizer_, linear_.empty() ? nullptr : linear_.data(),
+                    source, chosen, *regularizer_, linear_.empty() ? nullptr : linear_.data(), sizes_,
                     pick(batch_.weights, chosen.J), batch_.Cs, batch_.n_Cs};
                 run_path(problem, options_, std::move(start), sink(p));
             },
@@ -119,7 +120,7 @@ class Worker {
             chosen[l].intercept = batch_.intercept, chosen[l].mean.assign(batch_.d(), 0.0);
             const double* matrices = batch_.regularizers.matrices;
             regularizers.emplace_back(matrices ? matrices + cell[2] * batch_.d() : nullptr, batch_.d(), false);
-            problems.push_back({source, chosen[l], regularizers[l], nullptr, pick(batch_.weights, chosen[l].J), batch_.Cs,
+            problems.push_back({source, chosen[l], regularizers[l], nullptr, sizes_, pick(batch_.weights, chosen[l].J), batch_.Cs,
                                 batch_.n_Cs});
             sinks.push_back(sink(group[l]));
         }
@@ -149,6 +150,7 @@ class Worker {
 
     const Batch& batch_;
     const std::vector<Part>& parts_;
+    const Sizes& sizes_;
     const Options& options_;
     const Start& start_;
     const Outputs& out_;
@@ -171,6 +173,7 @@ void solve_batch(const Batch& batch, const Options& options, int n_threads, cons
     std::exception_ptr failure;
     std::mutex guard;
     const std::vector<Part> parts = parts_of(batch);
+    const Sizes sizes = std::visit([](const auto& rows) { return rows.sizes(); }, batch.source);
     const std::vector<Group> groups = groups_of(batch, parts, options, start);
     const Index n_groups = static_cast<Index>(groups.size());
     auto work = [&](bool caller) {
@@ -180,7 +183,7 @@ void solve_batch(const Batch& batch, const Options& options, int n_threads, cons
             if (caller && options.poll) options.poll();
         };
         try {
-            Worker worker(batch, parts, mine, start, out);
+            Worker worker(batch, parts, sizes, mine, start, out);
             for (Index g; (g = next++) < n_groups;) worker.solve(groups[g]);
         } catch (...) {
             stop = true;

@@ -1,8 +1,7 @@
 // One problem for every C, each from the solution before, and what is returned of it: coefficients and a certificate in the
 // caller's units.
 #pragma once
-#include <limits>
-
+#include "certificate.hpp"
 #include "methods/side_by_side.hpp"
 #include "methods/sifting.hpp"
 #include "rows/source.hpp"
@@ -23,6 +22,7 @@ struct PathProblem {
     const Chosen& chosen;
     const Regularizer& B;
     const double* linear;
+    const Sizes& sizes;
     Vector weights;  // of the chosen rows
     const double* Cs;
     Index n_Cs;
@@ -34,7 +34,6 @@ class Path {
     Path(const PathProblem<Source>& given, const Rows& rows, const Options& options)
         : given_(given), rows_(rows), options_(options), c_(given.weights.size()), q_(rows.D(), 0.0) {
         if (given.linear) std::copy_n(given.linear, rows.d(), q_.begin());  // the intercept has no linear term
-        for (double weight : given.weights) total_weight_ += weight;
     }
 
     void run(Solution start, const Sink& sink) {
@@ -57,7 +56,6 @@ class Path {
         for (std::size_t i = 0; i < c_.size(); ++i) c_[i] = given_.Cs[k] * given_.weights[i];
         Problem<Rows> problem{rows_, given_.B, c_.data(), given_.chosen.y.data()};
         if (given_.linear) problem.q = q_.data(), problem.constant = given_.linear[d];
-        total_ = given_.Cs[k] * total_weight_;
         if (stays_) certify(problem, start.theta, start.alpha, start);
         Solution best = solve_and_return(problem, start, sink.coef + k * d, sink.intercept[k]);
         sink.objective[k] = best.objective;
@@ -115,31 +113,23 @@ class Path {
         return best;
     }
 
-    // Coefficients in the caller's units, and the objective at them. They differ from theta by the rounding of the intercept,
-    // and a pass over the rows is spared where that cannot be seen in the gap.
+    // Coefficients in the caller's units, and the certificate of these.
     void put_back(const Problem<Rows>& problem, Solution& best, double* coef, double& intercept) const {
         const Chosen& chosen = given_.chosen;
-        const Index n = problem.n(), d = problem.d();
+        const Index d = problem.d();
         std::copy_n(best.theta.data(), d, coef);
-        intercept = chosen.intercept ? best.theta[d] - dot(d, chosen.mean.data(), coef) : 0.0;
-        double terms = std::abs(intercept);
-        for (Index k = 0; k < d; ++k) terms += std::abs(chosen.mean[k] * coef[k]);
-        constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
-        const double lost = kRounding * terms * total_;
-        if (lost <= strategy::kUnseen * options_.tol * std::abs(best.objective)) return;
-        Vector z;
-        problem.margins(best.theta, z);
-        const double before = hinge_loss(n, problem.c, z.data());
-        for (Index i = 0; i < n; ++i) z[i] = 1.0 - problem.y[i] * (given_.source.score(chosen.J[i], coef) + intercept);
-        best.objective += hinge_loss(n, problem.c, z.data()) - before;
+        TwiceDouble shifted;
+        exact_dot(d, chosen.mean.data(), coef, shifted.sum, shifted.rest);
+        intercept = chosen.intercept ? (best.theta[d] - shifted.sum) - shifted.rest : 0.0;
+        const double share = best.gap() <= options_.tol ? std::min(strategy::kUnseen * options_.tol, strategy::kUnseenOfObjective) : 0.0;
+        Certificate<Source, Rows>(given_.source, chosen, problem, coef, intercept).apply(given_.sizes, share, best);
     }
 
     const PathProblem<Source>& given_;
     const Rows& rows_;
     const Options& options_;
     Vector c_, q_;
-    double total_weight_ = 0, total_ = 0;  // of the loss, without and with C
-    bool stays_ = false;                   // what solved the C before
+    bool stays_ = false;  // what solved the C before
 };
 
 template <class Source>

@@ -32,6 +32,21 @@ class Regularizer {
         times(w, Bw.data());
         return dot(d_, w, Bw.data());
     }
+    double sum_of_sizes(const double* w) const {  // no less than the sum of all |w_k B_kl w_l|
+        if (!dense_) return quadratic(w);
+        double sum = 0;
+        for (Index k = 0; k < d_; ++k) sum += std::sqrt(B_[k * d_ + k]) * std::abs(w[k]);
+        return sum * sum;
+    }
+    void exact_times(const double* w, double* out, double* rest) const {  // out + rest += Bw
+        const double one = 1.0;
+        for (Index k = 0; k < d_; ++k) {
+            if (dense_)
+                exact_axpy(d_, w[k], B_ + k * d_, out, rest);
+            else
+                exact_axpy(1, w[k], B_ ? B_ + k : &one, out + k, rest + k);
+        }
+    }
     void whiten(double* x) const {  // x <- L^{-1} x for B = LL'
         if (dense_)
             for (Index k = 0; k < d_; ++k) {

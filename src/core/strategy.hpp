@@ -291,9 +291,12 @@ inline bool principal_axes(Index n, Index d) {
 
 // -- What is returned ---------------------------------------------------------------------------------------------------
 
-// Share of the tolerance that moving the intercept to the caller's origin may cost unseen. Where it may cost more, the
-// objective is evaluated on the caller's rows, one more pass over them.
-constexpr double kUnseen = 0.01;
+// Rounding that cannot be seen in a gap, against the tolerance and against the objective. Where there may be more, both objectives are
+// evaluated in twice the digits.
+constexpr double kUnseen = 0.01, kUnseenOfObjective = 1e-10;
+// Numbers, about, that the sizes of features are taken of.
+constexpr Index kSizeSample = 1 << 16;
+inline Index rows_between_sizes(Index n, Index numbers) { return std::max<Index>(1, n * std::max<Index>(numbers, 1) / kSizeSample); }
 // Where what is returned misses the tolerance that was reached at our origin, it is tightened by this factor, twice.
 constexpr double kTighten = 0.3;
 constexpr int kTightened = 2;

@@ -278,6 +278,36 @@ RM_CLONES void compensated_dot(Index n, const double* a, const double* b, double
     for (Index k = 0; k < kWidth; ++k) add_exactly(sums[k], sum, rest), rest += rests[k];
 }
 
+RM_INLINE void add_product_exactly(double a, double b, double& s, double& rest) {
+    const double product = a * b;
+    rest += std::fma(a, b, -product);
+    add_exactly(product, s, rest);
+}
+
+RM_CLONES void exact_axpy(Index n, double t, const double* x, double* y, double* rest) {
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) add_product_exactly(t, x[i], y[i], rest[i]);
+}
+
+RM_CLONES void exact_dot(Index n, const double* a, const double* b, double& sum, double& rest) {
+    constexpr Index kWidth = 8;
+    double sums[kWidth] = {}, rests[kWidth] = {};
+    Index i = 0;
+    for (; i + kWidth <= n; i += kWidth)
+#pragma omp simd
+        for (Index k = 0; k < kWidth; ++k) add_product_exactly(a[i + k], b[i + k], sums[k], rests[k]);
+    for (; i < n; ++i) add_product_exactly(a[i], b[i], sums[0], rests[0]);
+    for (Index k = 0; k < kWidth; ++k) add_exactly(sums[k], sum, rest), rest += rests[k];
+}
+
+RM_CLONES void keep_largest(Index n, const double* x, double* largest) {
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) {
+        const double size = x[i] < 0.0 ? -x[i] : x[i];
+        largest[i] = size > largest[i] ? size : largest[i];
+    }
+}
+
 RM_CLONES void axpy(Index n, double t, const double* x, double* y) {
 #pragma omp simd
     for (Index i = 0; i < n; ++i) y[i] += t * x[i];

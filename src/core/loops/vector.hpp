@@ -1,6 +1,7 @@
 // Vectorised loops of the hinge solver. Everything that touches n numbers at a time lives here, so that one
 // translation unit can be compiled for several instruction sets.
 #pragma once
+#include <cmath>
 #include <cstddef>
 
 namespace rm {
@@ -56,6 +57,25 @@ double dot(Index n, const double* a, const double* b);
 // y + rest += t x, and sum + rest += a'b, in which no sum is rounded (only products and the rests are).
 void compensated_axpy(Index n, double t, const double* x, double* y, double* rest);
 void compensated_dot(Index n, const double* a, const double* b, double& sum, double& rest);
+// The same with exact products: as if in twice the digits.
+void exact_axpy(Index n, double t, const double* x, double* y, double* rest);
+void exact_dot(Index n, const double* a, const double* b, double& sum, double& rest);
+// A sum of such numbers, one after the other.
+struct TwiceDouble {
+    double sum = 0.0, rest = 0.0;
+    void add(double x) {  // Knuth's exact sum of two numbers
+        const double next = sum + x, added = next - sum;
+        rest += (sum - (next - added)) + (x - added);
+        sum = next;
+    }
+    void add_product(double a, double b) {
+        const double product = a * b;
+        rest += std::fma(a, b, -product);
+        add(product);
+    }
+    double value() const { return sum + rest; }
+};
+void keep_largest(Index n, const double* x, double* largest);  // largest = max(largest, |x|)
 void axpy(Index n, double t, const double* x, double* y);
 void scaled_axpy(Index n, double t, const double* s, const double* x, double* y);  // y += t s x
 

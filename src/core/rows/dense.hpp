@@ -11,10 +11,25 @@ struct DenseArray {
     const double* X;
     Index row_stride, column_stride, n, d;
 
-    double score(Index i, const double* w) const {
-        double sum = 0;
-        for (Index k = 0; k < d; ++k) sum += X[i * row_stride + k * column_stride] * w[k];
-        return sum;
+    const double* row(Index i, Vector& buffer) const {  // side by side
+        if (column_stride == 1) return X + i * row_stride;
+        buffer.resize(d);
+        for (Index k = 0; k < d; ++k) buffer[k] = X[i * row_stride + k * column_stride];
+        return buffer.data();
+    }
+    TwiceDouble exact_score(Index i, const double* w, Vector& buffer) const {
+        TwiceDouble out;
+        exact_dot(d, row(i, buffer), w, out.sum, out.rest);
+        return out;
+    }
+    void exact_add(Index i, double t, double* sum, double* rest, Vector& buffer) const {
+        exact_axpy(d, t, row(i, buffer), sum, rest);
+    }
+    Sizes sizes() const {
+        Sizes out{Vector(d, 0.0), HUGE_VAL, d};
+        Vector buffer;
+        for (Index i = 0; i < n; i += strategy::rows_between_sizes(n, d)) keep_largest(d, row(i, buffer), out.features.data());
+        return out;
     }
     Vector centre(const std::vector<Index>& J) const {
         return middle(d, J, [this](Index i, double* sum) {

@@ -1,7 +1,9 @@
 // What the caller gave, of which the rows of a problem are taken:
 //
 //   n, d                               rows and coefficients
-//   score(i, w)                        x_i'w as the caller would compute it
+//   exact_score(i, w, buffer)          x_i'w in twice the digits
+//   exact_add(i, t, sum, rest, buffer) sum + rest += t x_i, likewise
+//   sizes()                            what scores are bounded by
 //   centre(J)                          a point near the middle of the rows J
 //   with_form(chosen, sift, poll, f)   f of the chosen rows, in the form that suits them
 #pragma once
@@ -45,15 +47,33 @@ Vector middle(Index d, const std::vector<Index>& J, const Add& add) {
     return medians;
 }
 
+// The largest of every feature, without its sign, the largest norm of a row and the most numbers in one; of many of the rows.
+struct Sizes {
+    Vector features;
+    double norm = HUGE_VAL;
+    Index terms = 0;
+
+    double largest_score(const double* w) const {
+        double sum = 0, square = 0;
+        for (std::size_t k = 0; k < features.size(); ++k) sum += features[k] * std::abs(w[k]), square += w[k] * w[k];
+        return std::min(sum, norm * std::sqrt(square));
+    }
+};
+
 namespace contract {
-template <class S> using Score = decltype(std::declval<const S&>().score(Index{}, (const double*)nullptr));
+template <class S> using Score =
+    decltype(std::declval<const S&>().exact_score(Index{}, (const double*)nullptr, std::declval<Vector&>()).value());
+template <class S> using Add = decltype(
+    std::declval<const S&>().exact_add(Index{}, 1.0, (double*)nullptr, (double*)nullptr, std::declval<Vector&>()));
+template <class S> using Largest = decltype(std::declval<const S&>().sizes());
 template <class S> using Centre = decltype(std::declval<const S&>().centre(std::declval<const std::vector<Index>&>()));
 template <class S> using Size = decltype(std::declval<const S&>().n + std::declval<const S&>().d);
 template <class S> using WithForm = decltype(std::declval<const S&>().with_form(
     std::declval<const Chosen&>(), true, std::declval<const Poll&>(), Anything{}));
 }  // namespace contract
 template <class S> constexpr bool IsSource =
-    contract::Has<contract::Score, S>::value && contract::Has<contract::Centre, S>::value &&
+    contract::Has<contract::Score, S>::value && contract::Has<contract::Add, S>::value &&
+    contract::Has<contract::Largest, S>::value && contract::Has<contract::Centre, S>::value &&
     contract::Has<contract::Size, S>::value && contract::Has<contract::WithForm, S>::value;
 
 }  // namespace rm

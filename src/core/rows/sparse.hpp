@@ -36,6 +36,29 @@ struct SparseArray {
         for (; p + 1 < last; p += 2) even += values[p] * w[indices[p]], odd += values[p + 1] * w[indices[p + 1]];
         return p < last ? even + odd + values[p] * w[indices[p]] : even + odd;
     }
+    TwiceDouble exact_score(Index i, const double* w, Vector&) const {
+        TwiceDouble out;
+        for (auto p = indptr[i]; p < indptr[i + 1]; ++p) out.add_product(values[p], w[indices[p]]);
+        return out;
+    }
+    void exact_add(Index i, double t, double* sum, double* rest, Vector&) const {
+        for (auto p = indptr[i]; p < indptr[i + 1]; ++p) exact_axpy(1, t, values + p, sum + indices[p], rest + indices[p]);
+    }
+    Sizes sizes() const {
+        Sizes out{Vector(d, 0.0), 0.0, 0};
+        const Index step = strategy::rows_between_sizes(n, indptr[n] / std::max<Index>(n, 1));
+        for (Index i = 0; i < n; i += step) {
+            const SparseRow own = row(i);
+            double square = 0;
+            for (Index p = 0; p < own.size; ++p) {
+                double& largest = out.features[own.indices[p]];
+                largest = std::max(largest, std::abs(own.values[p]));
+                square += own.values[p] * own.values[p];
+            }
+            out.norm = std::max(out.norm, std::sqrt(square)), out.terms = std::max(out.terms, own.size);
+        }
+        return out;
+    }
     void add(Index i, double t, double* out) const {
         for (auto p = indptr[i]; p < indptr[i + 1]; ++p) out[indices[p]] += t * values[p];
     }

@@ -27,6 +27,7 @@ from scipy import linalg, sparse
 from ..._checks import check_taking_part
 from ...problems import Batch, Options, Results, Start, balanced, relative_gap
 from ..line_search import minimise_along
+from .exact import UserProblem
 
 COLD_PENALTY = 0.45  # every row starts inside the band: the first step is a ridge regression
 WARM_PENALTY = 3.0
@@ -35,6 +36,7 @@ LARGEST_PENALTY = 1e10
 RESIDUAL_SHARE = 3.0  # an inner problem is solved when its residual no longer dominates complementarity
 WIDE_BAND = 3  # rows per coefficient of a band that rows leave for good
 CENTRED_ROWS = 10000  # between more there is no room worth a pass
+PATIENCE = 10  # iterations of the interior point without progress, after which rounding has stopped it
 NEWTON_BUDGET = 200  # Newton steps past which the interior point is the cheaper bet
 
 
@@ -288,6 +290,7 @@ def interior_point(problem, tol, max_iter, best):
     theta = np.zeros(A.D)
     alpha, beta = 0.5 * c, 0.5 * c
     s, xi = np.ones(n), np.full(n, 2.0)
+    lowest, patience = np.full(3, np.inf), PATIENCE
     while True:
         best.offer(problem, theta, alpha)
         if best.gap <= tol or best.n_iter >= max_iter:
@@ -297,7 +300,11 @@ def interior_point(problem, tol, max_iter, best):
         dual = problem.B @ theta - problem.q - A.transposed_times(alpha)
         mu = (s @ alpha + xi @ beta) / (2 * n)
         scaling = 1.0 / (xi / beta + s / alpha)
-        if not (mu > 0.0 and np.isfinite(scaling).all()):
+        unseen = 1e-3 * tol * abs(best.objective) / (2 * n)  # complementarity that the gap has nothing of
+        progress = np.array([best.gap, max(mu, unseen), abs(dual).max()])
+        patience = PATIENCE if (progress < 0.9 * lowest).any() else patience - 1
+        lowest = np.minimum(lowest, progress)
+        if not (mu > 0.0 and np.isfinite(scaling).all()) or patience < 0:
             return
         H = problem.B + A.gram(slice(None), scaling)
         H[np.diag_indices_from(H)] *= 1.0 + 1e-14
@@ -366,9 +373,9 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
             w, intercept[p, k] = A.in_users_units(best.theta)
             coef[p, k] = combine(w)
             alpha[p, k, J] = best.alpha
-            loss = problem.c @ np.maximum(1.0 - A.y * (rows @ w + intercept[p, k]), 0.0)
-            objective[p, k] = problem.smooth_part(best.theta) + loss  # at what is returned, not at what was centred
-            dual[p, k], n_iter[p, k] = min(best.dual_objective, objective[p, k]), best.n_iter
+            exact = users_problem(batch, p, J, problem.c).objectives(coef[p, k], intercept[p, k], best.alpha)
+            objective[p, k], bound = (best.objective, best.dual_objective) if exact is None else exact
+            dual[p, k], n_iter[p, k] = min(bound, objective[p, k]), best.n_iter
             theta, multipliers = best.theta, best.alpha * (batch.Cs[k + 1] / C if k + 1 < K else 1.0)
     converged = relative_gap(objective, dual) <= options.tol
     return Results(batch.Cs, coef, intercept, objective, dual, n_iter, converged, alpha if options.keep_alpha else None)
@@ -381,6 +388,14 @@ def participants(batch, p):
     J = J[(batch.weights[J] > 0) & (batch.labels[label, J] != 0)]
     check_taking_part(batch.labels[label, J])
     return J
+
+
+def users_problem(batch, p, J, c):
+    """The problem that the certificate is about."""
+    form, r, d = batch.regularizers, batch.cells[p, 2], batch.rows.shape[1]
+    B = np.ones(d) if form.matrices is None else form.matrices[r]
+    q, constant = (np.zeros(d), 0.0) if form.linear is None else (form.linear[r], form.constants[r])
+    return UserProblem(batch.rows.X[J], batch.labels[batch.cells[p, 1], J], c, B, q, constant, batch.intercept)
 
 
 def in_features(batch, p, J):
