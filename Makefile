@@ -71,7 +71,8 @@ sdist: $(STAMP)
 
 define SMOKE
 from sklearn.datasets import load_iris
-from radiusmargin import AutoSVM, solvers
+from radiusmargin import AutoSVM
+from radiusmargin import solvers
 assert solvers.COMPILED
 model = AutoSVM(probability=True).fit(*load_iris(return_X_y=True))
 assert model.dual_gap_ < 1e-4

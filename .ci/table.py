@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from radiusmargin.cli import main
+from radiusmargin.app.cli import main
 
 ROOT = Path(__file__).parents[1]
 name, *options = sys.argv[1:]

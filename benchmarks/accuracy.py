@@ -33,7 +33,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from radiusmargin import AutoSVM, datasets
+from radiusmargin import AutoSVM
+from radiusmargin.paper import data as datasets
 
 # Two parts in different units were joined in these files: no protocol makes sense on them.
 BROKEN = {"annealing", "horse-colic", "image-segmentation", "soybean", "monks-1", "monks-2", "spectf"}

@@ -23,15 +23,15 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import QuantileTransformer
 
 from radiusmargin import FSVM, FSVMCV
-from radiusmargin.features.space import FeatureChoice
-from radiusmargin.features.units import Standard
-from radiusmargin.models.multiclass import Reduction
-from radiusmargin.problems import Options
-from radiusmargin.selection.data import SearchData
-from radiusmargin.selection.evaluation import evaluate
-from radiusmargin.selection.kinds import Grids, kinds_of
-from radiusmargin.selection.progress import Progress
-from radiusmargin.selection.scores import Scores
+from radiusmargin.estimators.features import FeatureChoice
+from radiusmargin.estimators.units import Standard
+from radiusmargin.multiclass import Reduction
+from radiusmargin.search.candidates import Grids, kinds_of
+from radiusmargin.search.data import SearchData
+from radiusmargin.search.evaluate import evaluate
+from radiusmargin.search.progress import Progress
+from radiusmargin.search.scoring import Scores
+from radiusmargin.solvers import Options
 
 REPEATS, FOLDS = 3, 5
 MULTIPLES = {"rbf": (0.01, 0.03, 0.1, 0.3, 1, 3, 10), "laplacian": (0.03, 0.1, 0.3, 1, 3, 10), "poly": (1.0,)}

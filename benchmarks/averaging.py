@@ -22,7 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from radiusmargin import FSVMCV, datasets
+from radiusmargin import FSVMCV
+from radiusmargin.paper import data as datasets
 
 # Two parts in different units were joined in these files: no protocol makes sense on them.
 BROKEN = {"annealing", "horse-colic", "image-segmentation", "soybean", "monks-1", "monks-2", "spectf"}

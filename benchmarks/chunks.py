@@ -176,7 +176,7 @@ def ours_on_real(name, copies):
 def choice(name, rows, subsample):
     """FSVMCV on all rows in memory (`subsample` None), or on chunks with members scored on a subsample."""
     from radiusmargin import FSVMCV
-    from radiusmargin.chunks import ArraySource
+    from radiusmargin.outofcore import ArraySource
 
     if name == "drawn":
         (X, y), (Z, truth) = drawn(0, rows), drawn(1, 200_000)

@@ -18,7 +18,7 @@ from pathlib import Path  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy.stats import rankdata, wilcoxon  # noqa: E402
 
-from radiusmargin import datasets  # noqa: E402
+from radiusmargin.paper import data as datasets
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import common  # first: it pins the threads
 import numpy as np
 
-from radiusmargin import datasets
-from radiusmargin.models import get_model, make_model
+from radiusmargin.estimators import get_model, make_model
+from radiusmargin.paper import data as datasets
 
 QUICK = "--quick" in sys.argv
 MODELS = ["svm", "fsvm", "sigma-svm", "rmm", "mr-svm", "rsvm-plus", "rsvm-mu-plus", "msvm"]
@@ -145,7 +145,7 @@ def main():
             "### IDA sets, linear: ours / the paper's Table 3\n\nOne fit of all rows, standardised, default "
             "parameters, to a gap of 1e-6. The paper states neither machine nor parameters.\n\n" + linear
         )
-    kernel = find_spec("radiusmargin.features") and beside_the_paper(
+    kernel = find_spec("radiusmargin.estimators") and beside_the_paper(
         PAPER_KERNEL, kernel="rbf", n_components=N_COMPONENTS
     )
     if kernel:

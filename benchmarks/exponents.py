@@ -17,7 +17,7 @@ import common
 import numpy as np
 
 from radiusmargin import FSVMCV
-from radiusmargin.selection.kinds import FEW_FEATURES
+from radiusmargin.search.candidates import FEW_FEATURES
 
 GRIDS = {"0": (0.0,), "0, 1/2": (0.0, 0.5), "0, 1/2, 1": (0.0, 0.5, 1.0)}
 

@@ -11,8 +11,9 @@ import common
 import numpy as np
 from sklearn.datasets import load_digits
 
-from radiusmargin import FSVM, datasets
-from radiusmargin.geometry import scatter_matrix
+from radiusmargin import FSVM
+from radiusmargin.geometry.scatter import scatter_matrix
+from radiusmargin.paper import data as datasets
 from radiusmargin.solvers import hinge_svm
 
 

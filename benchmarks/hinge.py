@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
-from radiusmargin import datasets
-from radiusmargin.geometry import scatter_matrix
+from radiusmargin.geometry.scatter import scatter_matrix
+from radiusmargin.paper import data as datasets
 from radiusmargin.solvers import hinge_svm, hinge_svm_batch
 
 TARGET = 1e-3

@@ -21,9 +21,8 @@ from kernel_search import liquid_svm
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from radiusmargin.features.functions import KernelFunction
-from radiusmargin.problems import Batch, Kernel, Options
-from radiusmargin.solvers import solve_kernel
+from radiusmargin.kernels import KernelFunction
+from radiusmargin.solvers import Batch, Kernel, Options, solve_kernel
 
 FOLDS = 5
 GAMMAS, CS = 2 * 10 ** (np.arange(-9, 5) / 3), 10 ** (np.arange(-4, 9) / 2)  # gammas are over the number of features

@@ -20,9 +20,8 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from radiusmargin.features.functions import KernelFunction
-from radiusmargin.problems import Kernel, relative_gap
-from radiusmargin.solvers import kernel_svm
+from radiusmargin.kernels import KernelFunction
+from radiusmargin.solvers import Kernel, kernel_svm, relative_gap
 
 try:
     import daal4py

@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from radiusmargin import FSVMCV, datasets
+from radiusmargin import FSVMCV
+from radiusmargin.paper import data as datasets
 
 Cs = np.logspace(-3, 2, 10)
 SETS = [f"ida/{name}" for name in ("heart", "german", "diabetis", "breast-cancer", "image")]

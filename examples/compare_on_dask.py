@@ -13,8 +13,8 @@ from pathlib import Path
 import joblib
 from distributed import Client, LocalCluster
 
-from radiusmargin.experiments import Spec, results, workflow
-from radiusmargin.experiments.tables import to_markdown
+from radiusmargin.paper import Spec, results, workflow
+from radiusmargin.paper.tables import to_markdown
 
 SPEC = Spec(
     "on-dask",

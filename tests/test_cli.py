@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from radiusmargin.cli import main
-from radiusmargin.datasets import make_twonorm
-from radiusmargin.experiments import cells
+from radiusmargin.app.cli import main
+from radiusmargin.paper import cells
+from radiusmargin.paper.data import make_twonorm
 
 PROGRAM = Path(sys.executable).with_name("radiusmargin")
-COMMAND = [str(PROGRAM)] if PROGRAM.exists() else [sys.executable, "-m", "radiusmargin.cli"]
+COMMAND = [str(PROGRAM)] if PROGRAM.exists() else [sys.executable, "-m", "radiusmargin.app.cli"]
 
 
 def call(*arguments, cwd, **environment):
@@ -215,7 +215,7 @@ def test_info(tmp_path, capsys):
 
 
 def test_without_the_extra_the_command_says_what_to_install(tmp_path):
-    code = "import sys; sys.modules['click'] = None; from radiusmargin.cli import main; sys.exit(main(['info']))"
+    code = "import sys; sys.modules['click'] = None; from radiusmargin.app.cli import main; sys.exit(main(['info']))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert run.returncode == 1
     assert "pip install '.[experiments,export]'" in run.stderr
@@ -225,7 +225,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path):
     ("argument", "said"), [("--version", "radiusmargin, version "), ("--help", "Usage: radiusmargin")]
 )
 def test_version_and_help_need_no_extras(tmp_path, argument, said):
-    code = f"import sys; sys.modules['click'] = None; from radiusmargin.cli import main; sys.exit(main([{argument!r}]))"
+    code = f"import sys; sys.modules['click'] = None; from radiusmargin.app.cli import main; sys.exit(main([{argument!r}]))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.startswith(said)
@@ -251,15 +251,13 @@ def test_completion(capsys, monkeypatch):
 
 
 def test_importing_the_package_loads_none_of_this():
-    ours = (
-        "('click', 'jinja2', 'matplotlib', 'radiusmargin.experiments', 'radiusmargin.commands', 'radiusmargin.report')"
-    )
+    ours = "('click', 'jinja2', 'matplotlib', 'radiusmargin.paper', 'radiusmargin.app.commands', 'radiusmargin.paper')"
     code = f"import sys, radiusmargin; print([m for m in sys.modules if m.startswith({ours})])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
 def test_where_nobody_sees_a_bar_lines_tell_the_progress(capsys, monkeypatch):
-    from radiusmargin.commands import shared
+    from radiusmargin.app.commands import shared
 
     clock = iter([0.0, 1.0, 60.0, 61.0])
     monkeypatch.setattr(shared.time, "monotonic", lambda: next(clock))

@@ -70,7 +70,7 @@ def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
 def test_commands_of_a_page_exist(page):
     """Command and options are known; nothing is run."""
     click = pytest.importorskip("click", reason="the command line needs radiusmargin[experiments]")
-    from radiusmargin.commands import cli
+    from radiusmargin.app.commands import cli
 
     context = click.Context(cli)
     for call in calls(page):

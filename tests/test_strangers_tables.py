@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from radiusmargin.cli import main
+from radiusmargin.app.cli import main
 
 pytest.importorskip("pandas")
 pytest.importorskip("click")

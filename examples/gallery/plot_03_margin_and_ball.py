@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from radiusmargin import FSVM
-from radiusmargin.plots import MarginDisplay
+from radiusmargin.plots.metric import MarginDisplay
 
 rng = np.random.default_rng(0)
 y = rng.choice([-1, 1], size=200)

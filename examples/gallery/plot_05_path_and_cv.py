@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from radiusmargin import FSVMCV
-from radiusmargin.plots import CVDisplay, PathDisplay
-from radiusmargin.selection import fsvm_path
+from radiusmargin.plots.selection import CVDisplay, PathDisplay
+from radiusmargin.search import fsvm_path
 
 data = load_breast_cancer()
 X, y = data.data[:, :10], data.target

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from radiusmargin import FSVM
-from radiusmargin.plots import MetricDisplay
+from radiusmargin.plots.metric import MetricDisplay
 
 maps = {
     "standardised": make_pipeline(StandardScaler()),

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from radiusmargin import SVM
-from radiusmargin.datasets import make_waveform
+from radiusmargin.paper.data import make_waveform
 
 X, y = make_waveform(400, random_state=0)
 y = np.where(y == y.max(), 1, -1)

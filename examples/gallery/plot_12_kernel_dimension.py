@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.preprocessing import scale
 
 from radiusmargin import FSVM, KernelMap
-from radiusmargin.datasets import make_waveform
-from radiusmargin.plots import DimensionPathDisplay
+from radiusmargin.paper.data import make_waveform
+from radiusmargin.plots.dimension import DimensionPathDisplay
 
 X, y = make_waveform(200, random_state=0)
 models = {"SVM": FSVM(C=1.0, whitening=0), "F-SVM": FSVM(C=0.03, whitening=1)}

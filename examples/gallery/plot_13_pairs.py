@@ -8,7 +8,7 @@ all of them.
 
 import matplotlib.pyplot as plt
 
-from radiusmargin.pairs import LDML, PairFeatures, PairVerifier, cross_verify, make_pairs
+from radiusmargin.paper.faces import LDML, PairFeatures, PairVerifier, cross_verify, make_pairs
 
 task = make_pairs(n_people=200, noise=0.8, random_state=0)
 verifiers = {

@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from radiusmargin import SVM
-from radiusmargin.datasets import make_waveform
-from radiusmargin.models.competitor import ColumnwiseCompetitor
+from radiusmargin.estimators.competitor import ColumnwiseCompetitor
+from radiusmargin.paper.data import make_waveform
 from radiusmargin.solvers import hinge_svm
 
 

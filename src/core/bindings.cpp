@@ -113,7 +113,7 @@ nb::ndarray<nb::numpy, T> make_array(std::initializer_list<std::size_t> shape) {
     return nb::ndarray<nb::numpy, T>(memory, shape, owner);
 }
 
-// `batch`, `options` and `start` are those of radiusmargin.problems, but for `theta` (start.theta), coefficients and intercepts
+// `batch`, `options` and `start` are those of radiusmargin.solvers, but for `theta` (start.theta), coefficients and intercepts
 // together, and the number of threads.
 nb::tuple solve(nb::handle batch, nb::handle options, nb::object theta, nb::handle start) {
     Arrays arrays;

@@ -2,9 +2,21 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from .features import KernelMap
-from .models import FSVM, MRSVM, MSVM, RMM, SVM, SVML, FSVMAlgorithm1, RSVMMuPlus, RSVMPlus, SemiWhitening, SigmaSVM
-from .selection import FSVMCV, AutoSVM
+from .estimators import (
+    FSVM,
+    MRSVM,
+    MSVM,
+    RMM,
+    SVM,
+    SVML,
+    FSVMAlgorithm1,
+    KernelMap,
+    RSVMMuPlus,
+    RSVMPlus,
+    SemiWhitening,
+    SigmaSVM,
+)
+from .search import FSVMCV, AutoSVM
 
 try:
     __version__ = version("radiusmargin")

@@ -11,8 +11,7 @@ from labelled_points import labelled_points
 from scipy import sparse
 
 from radiusmargin import FSVM, FSVMCV, RMM, SVM, SigmaSVM
-from radiusmargin.chunks import ArraySource, entry
-from radiusmargin.problems import ChangedChunkError
+from radiusmargin.outofcore import ArraySource, ChangedChunkError, entry
 
 da = pytest.importorskip("dask.array", reason="dask is not installed: pip install 'radiusmargin[dask]'")
 dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe needs pandas and pyarrow")

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from radiusmargin.chunks import ArraySource, ReaderSource
-from radiusmargin.problems import ChangedChunkError, Chunk, ChunkedProblem, Coordinates, Options
-from radiusmargin.solvers import hinge_svm
-from radiusmargin.solvers.passes import Limits, Moments, look, solve_chunked
-from radiusmargin.solvers.passes.probe import Questions, Sift, Smooth
+from radiusmargin.outofcore import ArraySource, ChangedChunkError, Chunk, ReaderSource
+from radiusmargin.outofcore.driver import look, solve_chunked
+from radiusmargin.outofcore.moments import Moments
+from radiusmargin.outofcore.probe import Questions, Sift, Smooth
+from radiusmargin.outofcore.problem import ChunkedProblem, Coordinates
+from radiusmargin.outofcore.strategy import Limits
+from radiusmargin.solvers import Options, hinge_svm
 
 SMALL = Limits(sample_numbers=600, near_numbers=1 << 24)  # a sample that leaves something to find out
 TIGHT = Limits(sample_numbers=4_000, near_numbers=600)  # and too few rows to sift

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from radiusmargin.datasets import available, list_datasets, load
+from radiusmargin.paper.data import available, list_datasets, load
 
 
 def test_everything_is_found_unchanged(data_home):

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from radiusmargin import datasets
+from radiusmargin.paper import data as datasets
 
 N = 60_000
 

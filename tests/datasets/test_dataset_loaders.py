@@ -7,10 +7,11 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from radiusmargin.datasets import DataError, available, load, registry
-from radiusmargin.datasets.describe import describe_folder, main, to_json
-from radiusmargin.datasets.formats import read_idx
-from radiusmargin.datasets.readers import LARGE_FILES
+from radiusmargin.paper.data import available, load, registry
+from radiusmargin.paper.data.describe import describe_folder, main, to_json
+from radiusmargin.paper.data.readers import LARGE_FILES
+from radiusmargin.tables import DataError
+from radiusmargin.tables.formats import read_idx
 
 pd = pytest.importorskip("pandas")
 
@@ -74,7 +75,7 @@ def test_describing_a_folder_finds_every_layout(folder):
 def test_the_committed_registry_is_in_the_form_the_script_writes():
     from importlib import resources
 
-    text = resources.files("radiusmargin.datasets").joinpath("registry.json").read_text(encoding="utf-8")
+    text = resources.files("radiusmargin.paper.data").joinpath("registry.json").read_text(encoding="utf-8")
     assert text == to_json(registry.read_registry())
 
 

@@ -9,9 +9,10 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from radiusmargin.datasets import DataError, get_dataset, list_datasets
-from radiusmargin.datasets.readers import BUILTIN, SKLEARN, builtin_task
-from radiusmargin.datasets.registry import GROUPS
+from radiusmargin.paper.data import get_dataset, list_datasets
+from radiusmargin.paper.data.readers import BUILTIN, SKLEARN, builtin_task
+from radiusmargin.paper.data.registry import GROUPS
+from radiusmargin.tables import DataError
 
 
 def test_every_group_is_complete():
@@ -79,7 +80,7 @@ def test_an_unknown_name_gets_a_hint(name, hint):
 def test_import_and_built_in_data_need_no_pandas():
     code = (
         "import sys; sys.modules['pandas'] = None\n"
-        "from radiusmargin.datasets import load\n"
+        "from radiusmargin.paper.data import load\n"
         "print(load('builtin/twonorm').n_samples, load('sklearn/iris').n_samples)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from radiusmargin.datasets import DataError, MissingDependencyError, read_table
+from radiusmargin.tables import DataError, MissingDependencyError, read_table
 
 pd = pytest.importorskip("pandas")
 

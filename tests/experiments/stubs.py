@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from radiusmargin.datasets import TaskData, make_twonorm
-from radiusmargin.experiments import Spec, make_plan
+from radiusmargin.paper import Spec, make_plan
+from radiusmargin.paper.data import make_twonorm
+from radiusmargin.tables import TaskData
 
 
 def toy_task(name="toy", n=60, d=4, splits=0, seed=0):

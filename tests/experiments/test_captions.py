@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from stubs import toy_plan
 
-from radiusmargin.cli import main
-from radiusmargin.experiments import outputs, workflow
-from radiusmargin.experiments.captions import caption, pick_block, render_block
-from radiusmargin.experiments.tables import to_html, to_latex, to_markdown
+from radiusmargin.app.cli import main
+from radiusmargin.paper import outputs, workflow
+from radiusmargin.paper.captions import caption, pick_block, render_block
+from radiusmargin.paper.tables import to_html, to_latex, to_markdown
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("reproduction.md", "transformations.md", "faces.md")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from stubs import toy_plan, toy_task
 
-from radiusmargin.experiments import tuning
-from radiusmargin.experiments.catalogue import is_batched, is_scale_free
-from radiusmargin.experiments.cells import run_cell
-from radiusmargin.experiments.splits import inner_folds, outer_split
+from radiusmargin.paper import tuning
+from radiusmargin.paper.catalogue import is_batched, is_scale_free
+from radiusmargin.paper.cells import run_cell
+from radiusmargin.paper.splits import inner_folds, outer_split
 
 
 def one_cell(model="fsvm", task=None, **options):

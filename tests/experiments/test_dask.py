@@ -3,7 +3,7 @@
 import pytest
 from stubs import toy_plan
 
-from radiusmargin.experiments import Store, execute
+from radiusmargin.paper import Store, execute
 
 distributed = pytest.importorskip(
     "distributed", reason="dask.distributed is not installed: pip install 'radiusmargin[dask]'"

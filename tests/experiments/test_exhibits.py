@@ -5,9 +5,9 @@ import xml.etree.ElementTree as ET
 import pytest
 from stubs import toy_plan
 
-from radiusmargin.cli import main
-from radiusmargin.commands import reproduce
-from radiusmargin.experiments import exhibits, workflow
+from radiusmargin.app.cli import main
+from radiusmargin.app.commands import reproduce
+from radiusmargin.paper import exhibits, workflow
 
 
 def is_picture(path):
@@ -67,7 +67,7 @@ def test_all_makes_what_the_data_allow_and_says_what_it_left_out(tmp_path, monke
 
 
 def test_every_name_can_be_made():
-    from radiusmargin.experiments import builtin_specs
+    from radiusmargin.paper import builtin_specs
 
     assert set(reproduce.PAPER) <= set(exhibits.PICTURES) | set(builtin_specs())
 

@@ -8,10 +8,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from stubs import toy_plan, toy_task
 
-from radiusmargin.datasets import load
-from radiusmargin.experiments.catalogue import resolve_models
-from radiusmargin.experiments.cells import run_cell
-from radiusmargin.experiments.neighbours import NEIGHBOURS, NUMBERS, NeighboursCV, maps
+from radiusmargin.paper.catalogue import resolve_models
+from radiusmargin.paper.cells import run_cell
+from radiusmargin.paper.data import load
+from radiusmargin.paper.neighbours import NEIGHBOURS, NUMBERS, NeighboursCV, maps
 
 
 def wine():

@@ -11,13 +11,13 @@ from scipy import sparse
 from sklearn.model_selection import ParameterGrid
 from stubs import toy_plan, toy_task
 
-from radiusmargin.datasets import DataError
-from radiusmargin.experiments import Spec, SpecError, builtin_specs, catalogue, load_spec, make_plan
-from radiusmargin.experiments.catalogue import resolve_models
-from radiusmargin.experiments.plan import Cell, data_fingerprint
-from radiusmargin.experiments.spec import from_document
-from radiusmargin.experiments.splits import inner_folds, outer_split, paper_folds, split_note, subsample
-from radiusmargin.experiments.workflow import protocol_notes
+from radiusmargin.paper import Cell, Spec, SpecError, builtin_specs, catalogue, load_spec, make_plan
+from radiusmargin.paper.catalogue import resolve_models
+from radiusmargin.paper.plan import data_fingerprint
+from radiusmargin.paper.spec import from_document
+from radiusmargin.paper.splits import inner_folds, outer_split, paper_folds, split_note, subsample
+from radiusmargin.paper.workflow import protocol_notes
+from radiusmargin.tables import DataError
 
 
 @pytest.mark.parametrize("name", builtin_specs())

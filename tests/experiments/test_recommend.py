@@ -9,13 +9,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.impute import SimpleImputer
 from stubs import toy_plan, toy_task
 
-from radiusmargin.datasets import DataError, TaskData
-from radiusmargin.experiments import Spec, Store, Summary, execute, make_plan
-from radiusmargin.experiments.cells import run_cell
-from radiusmargin.experiments.limits import OutOfTime, time_limit
-from radiusmargin.experiments.metrics import METRICS, roc_auc
-from radiusmargin.experiments.recommend import recommend
-from radiusmargin.experiments.statistics import holm, nemenyi
+from radiusmargin.paper import Spec, Store, Summary, execute, make_plan
+from radiusmargin.paper.cells import run_cell
+from radiusmargin.paper.limits import OutOfTime, time_limit
+from radiusmargin.paper.metrics import METRICS, roc_auc
+from radiusmargin.paper.recommend import recommend
+from radiusmargin.paper.statistics import holm, nemenyi
+from radiusmargin.tables import DataError, TaskData
 
 
 def records(scores, metric="accuracy", dataset="toy"):
@@ -121,7 +121,7 @@ def test_nothing_is_fitted_on_test_rows():
     X[::7, 0] = np.nan
     task = TaskData("toy", X, plain.y, tuple("abcde"), encoder=Spy())
     plan = make_plan(Spec("toy", models=("svm",), folds=3, inner_folds=2, budget=2), {"toy": task})
-    from radiusmargin.experiments.splits import outer_split
+    from radiusmargin.paper.splits import outer_split
 
     for cell in plan:
         record = run_cell(cell, task)

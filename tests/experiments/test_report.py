@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from stubs import toy_plan
 
-from radiusmargin.experiments import Spec, outputs, workflow
-from radiusmargin.experiments.final import fit_final
-from radiusmargin.experiments.model_page import model_page
-from radiusmargin.experiments.portrait import search_portrait
+from radiusmargin.app.final import fit_final
+from radiusmargin.app.model_page import model_page
+from radiusmargin.paper import Spec, outputs, workflow
+from radiusmargin.paper.portrait import search_portrait
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

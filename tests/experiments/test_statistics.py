@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from radiusmargin.experiments import statistics as st
+from radiusmargin.paper import statistics as st
 
 # Demšar's Table 6: AUC of four variants of C4.5 on 14 sets. His ranks tell apart two numbers that both print as .975, so
 # one of them has a digit more here.

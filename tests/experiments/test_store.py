@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from stubs import toy_plan
 
-from radiusmargin.experiments import Store, cells, execute, run
-from radiusmargin.experiments import store as store_module
-from radiusmargin.experiments.store import Claims
+from radiusmargin.paper import Store, cells, execute, run
+from radiusmargin.paper import store as store_module
+from radiusmargin.paper.store import Claims
 
 HERE = str(Path(__file__).parent)
 
@@ -147,8 +147,8 @@ SLOW = """
 import sys, time
 sys.path.insert(0, {here!r})
 from stubs import toy_plan
-from radiusmargin.experiments import Store, execute
-from radiusmargin.experiments import run
+from radiusmargin.paper import Store, execute
+from radiusmargin.paper import run
 real = run.run_cell
 def slow(cell, task, seconds):
     time.sleep({pause})
@@ -200,7 +200,7 @@ def test_two_processes_share_the_work(tmp_path):
 @needs_claims
 def test_a_claim_holds_against_others_and_dies_with_its_process(tmp_path):
     path, key = tmp_path / "cells.lock", "ab" * 32
-    code = "import sys, time\nfrom radiusmargin.experiments.store import Claims\n"
+    code = "import sys, time\nfrom radiusmargin.paper.store import Claims\n"
     code += "claims = Claims(sys.argv[1]).__enter__()\n"
     code += "print(claims.take(sys.argv[2]), flush=True)\ntime.sleep(60)"
     holder = subprocess.Popen([sys.executable, "-c", code, str(path), key], stdout=subprocess.PIPE, text=True)

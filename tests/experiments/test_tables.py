@@ -12,19 +12,12 @@ import pytest
 from stubs import toy_task
 
 from radiusmargin._writing import write_file
-from radiusmargin.experiments import Spec, Summary, outputs, results
-from radiusmargin.experiments.differences import choice_table, difference_table, inner_table
-from radiusmargin.experiments.paper import PAPER_ROWS, paper_value
-from radiusmargin.experiments.provenance import provenance
-from radiusmargin.experiments.tables import (
-    Table,
-    TableCell,
-    to_csv,
-    to_html,
-    to_latex,
-    to_markdown,
-)
-from radiusmargin.experiments.workflow import Outcome
+from radiusmargin.paper import Spec, Summary, outputs, results
+from radiusmargin.paper.differences import choice_table, difference_table, inner_table
+from radiusmargin.paper.paper import PAPER_ROWS, paper_value
+from radiusmargin.paper.provenance import provenance
+from radiusmargin.paper.tables import Table, TableCell, to_csv, to_html, to_latex, to_markdown
+from radiusmargin.paper.workflow import Outcome
 
 SOURCE = provenance()
 
@@ -142,7 +135,7 @@ def test_the_papers_tables_are_complete():
     ):
         for dataset in (name for name in PAPER_ROWS if not name.startswith("lfw/")):
             for model in ("svm", "rmm", "r-svm+", "r-svm_mu+", "fsvm"):
-                from radiusmargin.experiments.catalogue import resolve_models
+                from radiusmargin.paper.catalogue import resolve_models
 
                 assert paper_value(name, dataset, resolve_models([model])[0]) > 0
 

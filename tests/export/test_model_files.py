@@ -5,12 +5,13 @@ import csv
 import numpy as np
 import pytest
 
-from radiusmargin.cli import main
-from radiusmargin.datasets import DataError, load, read_table
-from radiusmargin.datasets.tables import read_rows
-from radiusmargin.experiments import Spec
-from radiusmargin.experiments.final import fit_final
-from radiusmargin.export import load_bundle, save_bundle
+from radiusmargin.app import load_bundle, save_bundle
+from radiusmargin.app.cli import main
+from radiusmargin.app.final import fit_final
+from radiusmargin.paper import Spec
+from radiusmargin.paper.data import load
+from radiusmargin.tables import DataError, read_table
+from radiusmargin.tables.read import read_rows
 
 pytest.importorskip("pandas")
 pytest.importorskip("skops.io")

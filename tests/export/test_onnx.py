@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from radiusmargin.cli import main
-from radiusmargin.datasets import DataError, load, read_table
-from radiusmargin.datasets.tables import read_rows
-from radiusmargin.experiments import Spec
-from radiusmargin.experiments.final import fit_final
-from radiusmargin.export import save_bundle
+from radiusmargin.app import save_bundle
+from radiusmargin.app.cli import main
+from radiusmargin.app.final import fit_final
+from radiusmargin.paper import Spec
+from radiusmargin.paper.data import load
+from radiusmargin.tables import DataError, read_table
+from radiusmargin.tables.read import read_rows
 
 pytest.importorskip("skl2onnx")
 pytest.importorskip("skops")
@@ -21,7 +22,7 @@ def session(content):
 
 
 def onnx_of(bundle):
-    from radiusmargin.export.onnx import to_onnx
+    from radiusmargin.app.onnx import to_onnx
 
     return session(to_onnx(bundle))
 

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from radiusmargin import SVM, AutoSVM
-from radiusmargin.cli import main
-from radiusmargin.datasets import DataError
-from radiusmargin.export import Bundle, container, load_bundle, save_bundle
+from radiusmargin.app import Bundle, container, load_bundle, save_bundle
+from radiusmargin.app.cli import main
+from radiusmargin.tables import DataError
 
 skops = pytest.importorskip("skops.io")
 FUZZ = Path(__file__).parents[1] / "fuzz" / "model_files.py"
@@ -131,7 +131,7 @@ PLANTED = {
     "another estimator": (an_object("sklearn.cluster._kmeans.KMeans"), "asks for sklearn.cluster._kmeans.KMeans"),
     "nothing that is": (an_object("sklearn.nowhere.Thing"), "asks for sklearn.nowhere.Thing"),
     "ours that is called": (
-        an_object("radiusmargin.features.functions.KernelFunction", kernel=plain("rbf")),
+        an_object("radiusmargin.kernels.KernelFunction", kernel=plain("rbf")),
         "has the attributes|has an attribute|which no fit sets",
     ),
     "data": (plain(1), "which no fit sets"),
@@ -165,7 +165,7 @@ class Stranger:
     [
         (Stranger(), "test_strangers_files.Stranger"),
         (make_pipeline(FunctionTransformer(os.system)), "posix.system"),
-        (make_pipeline(FunctionTransformer(main)), "radiusmargin.cli.main"),
+        (make_pipeline(FunctionTransformer(main)), "radiusmargin.app.cli.main"),
         (make_pipeline(MinMaxScaler(), SVM()).fit(X, y), "sklearn.preprocessing._data.MinMaxScaler"),
     ],
 )

@@ -9,8 +9,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
 from radiusmargin import FSVM
-from radiusmargin.datasets import make_ringnorm
-from radiusmargin.features import DimensionPath, KernelMap, kernel_dimension_path
+from radiusmargin.estimators import DimensionPath, KernelMap, kernel_dimension_path
+from radiusmargin.paper.data import make_ringnorm
 
 DIMENSIONS = [2, 10, 40]
 

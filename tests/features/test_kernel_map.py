@@ -9,10 +9,11 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from radiusmargin.features import KernelMap, functions
-from radiusmargin.features.engines import pivoted_cholesky
-from radiusmargin.features.functions import KernelFunction
-from radiusmargin.features.source import FunctionSource
+from radiusmargin import kernels as functions
+from radiusmargin.estimators import KernelMap
+from radiusmargin.estimators.kernel_pca import pivoted_cholesky
+from radiusmargin.estimators.kernel_source import FunctionSource
+from radiusmargin.kernels import KernelFunction
 
 PARAMETERS = {
     "linear": {},

@@ -10,8 +10,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from radiusmargin import FSVM, FSVMCV, SVM
-from radiusmargin.datasets import make_ringnorm
-from radiusmargin.features import KernelMap, LeadingFeatures
+from radiusmargin.estimators import KernelMap, LeadingFeatures
+from radiusmargin.paper.data import make_ringnorm
 from radiusmargin.solvers.kernel import backend
 
 

@@ -34,10 +34,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from radiusmargin import FSVM, RMM, SVM, SVML, AutoSVM
-from radiusmargin.datasets import DataError
-from radiusmargin.datasets.table_encoder import TableEncoder
-from radiusmargin.export import Bundle, load_bundle, save_bundle
-from radiusmargin.export.scores import calibrate
+from radiusmargin.app import Bundle, load_bundle, save_bundle
+from radiusmargin.paper.calibration import calibrate
+from radiusmargin.tables import DataError
+from radiusmargin.tables.table_encoder import TableEncoder
 
 SECONDS, HANGS = 5, 120  # that a mutant may compute, and after which it is taken to hang
 MEMORY = 4 * 2**30  # that the process may take

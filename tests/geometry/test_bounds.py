@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from radiusmargin.geometry import diameter, farthest_pair, radius_bounds
+from radiusmargin.geometry import diameter
+from radiusmargin.geometry.bounds import radius_bounds
+from radiusmargin.geometry.diameter import farthest_pair
 
 
 def assert_chain(bounds):

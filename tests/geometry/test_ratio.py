@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from radiusmargin.geometry import minimum_enclosing_ball, radius_margin, scatter_matrix, whitening
+from radiusmargin.geometry.enclosing_ball import minimum_enclosing_ball
+from radiusmargin.geometry.powers import whitening
+from radiusmargin.geometry.ratio import radius_margin
+from radiusmargin.geometry.scatter import scatter_matrix
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from radiusmargin import (
     RSVMPlus,
     SigmaSVM,
 )
-from radiusmargin.datasets import make_gaussian_mixture, make_twonorm
+from radiusmargin.paper.data import make_gaussian_mixture, make_twonorm
 
 FILE = Path(__file__).with_name("golden.json")
 TIGHT = {"tol": 1e-10}

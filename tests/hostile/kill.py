@@ -11,7 +11,7 @@ import sys
 import time
 from importlib import import_module
 
-from radiusmargin.cli import main
+from radiusmargin.app.cli import main
 
 # What the commands import when they run, before the children are made.
 for name in (

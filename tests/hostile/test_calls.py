@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from radiusmargin import FSVM, FSVMCV
-from radiusmargin.datasets import make_twonorm
-from radiusmargin.models.registry import list_models, make_model
+from radiusmargin.estimators import list_models, make_model
+from radiusmargin.paper.data import make_twonorm
 from radiusmargin.solvers import hinge_svm_batch
 
 X, y = make_twonorm(40, 3, random_state=0)

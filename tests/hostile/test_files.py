@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from radiusmargin.cli import main
-from radiusmargin.datasets import DataError, TaskData, delimited, files, read_table
-from radiusmargin.experiments import workflow
+from radiusmargin.app.cli import main
+from radiusmargin.paper import workflow
+from radiusmargin.tables import DataError, TaskData, delimited, files, read_table
 
 pandas = pytest.importorskip("pandas")
 

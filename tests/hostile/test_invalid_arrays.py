@@ -11,9 +11,17 @@ import pytest
 from scipy import sparse
 
 from radiusmargin import FSVM, FSVMCV, SVM
-from radiusmargin.features import KernelFunction, KernelMap
-from radiusmargin.problems import Batch, ClassLabels, Dense, Kernel, Options, Quadratics, Sparse, Start
+from radiusmargin.estimators import KernelMap
+from radiusmargin.kernels import KernelFunction
 from radiusmargin.solvers import (
+    Batch,
+    ClassLabels,
+    Dense,
+    Kernel,
+    Options,
+    Quadratics,
+    Sparse,
+    Start,
     hinge_svm,
     hinge_svm_batch,
     hinge_svm_path,

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from radiusmargin._writing import OutputError, check_folder, check_output, open_output, write_file
-from radiusmargin.cli import main
+from radiusmargin.app.cli import main
 
 pytest.importorskip("pandas")
 pytest.importorskip("skops")

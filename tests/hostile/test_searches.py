@@ -9,9 +9,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold
 
 from radiusmargin import FSVM, FSVMCV, SVM, AutoSVM, SigmaSVM
-from radiusmargin.geometry import tempered_scatter
-from radiusmargin.models.probability import Sigmoids, sigmoid
-from radiusmargin.selection.kinds import LEAST_OF_CLASS, MOST_ROWS, SAMPLE, sampled
+from radiusmargin.estimators.probability import Sigmoids, sigmoid
+from radiusmargin.geometry.tempered import tempered_scatter
+from radiusmargin.search.candidates import LEAST_OF_CLASS, MOST_ROWS, SAMPLE, sampled
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from radiusmargin import FSVM, FSVMAlgorithm1
-from radiusmargin.datasets import make_twonorm
+from radiusmargin.paper.data import make_twonorm
 from radiusmargin.solvers import hinge_svm
 from radiusmargin.solvers.metric.algorithm_one import Descent, algorithm_one
 

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, SVM, FSVMAlgorithm1
-from radiusmargin.models import list_models, make_model
+from radiusmargin.estimators import list_models, make_model
 
 INSTANCES = [make_model(entry.key, **parameters) for entry in list_models() for parameters in entry.instances]
 

@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
 from radiusmargin import FSVM, FSVMCV, SVM
-from radiusmargin.models import blocks
-from radiusmargin.models.multiclass import Reduction
+from radiusmargin import _blocks as blocks
+from radiusmargin.multiclass import Reduction
 
 
 def blobs(classes, rows, d, seed=0):

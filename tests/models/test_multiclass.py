@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from radiusmargin import FSVM, FSVMCV, MRSVM, MSVM, RMM, SVM, RSVMMuPlus, RSVMPlus
-from radiusmargin.models.multiclass import Reduction, taking_part
-from radiusmargin.problems import Certificate
-from radiusmargin.selection import fsvm_path
+from radiusmargin.multiclass import Reduction, taking_part
+from radiusmargin.search import fsvm_path
+from radiusmargin.solvers.result import Certificate
 
 
 def blobs(n=120, d=4, classes=4, seed=0):

@@ -9,10 +9,11 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import FunctionTransformer
 
-from radiusmargin import FSVM, FSVMCV, AutoSVM, SemiWhitening, datasets
-from radiusmargin.chunks import ArraySource
-from radiusmargin.geometry import tempered_scatter
-from radiusmargin.selection import fsvm_path
+from radiusmargin import FSVM, FSVMCV, AutoSVM, SemiWhitening
+from radiusmargin.geometry.tempered import tempered_scatter
+from radiusmargin.outofcore import ArraySource
+from radiusmargin.paper import data as datasets
+from radiusmargin.search import fsvm_path
 
 DATA = os.environ.get("RADIUSMARGIN_DATA")
 COLLINEAR = [

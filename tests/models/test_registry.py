@@ -8,9 +8,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import radiusmargin
-from radiusmargin.models import get_model, list_models, make_model
-from radiusmargin.models.base import MarginClassifier
-from radiusmargin.models.registry import BUDGET
+from radiusmargin.estimators import get_model, list_models, make_model
+from radiusmargin.estimators.base import MarginClassifier
+from radiusmargin.estimators.registry import BUDGET
 
 ENTRIES = pytest.mark.parametrize("entry", list_models(), ids=lambda entry: entry.key)
 

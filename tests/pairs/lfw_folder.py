@@ -44,7 +44,7 @@ def write_images(folder, images):
 
 def write_landmarks(path, file_names):
     """Points of an average face, a little moved; the first was not found."""
-    from radiusmargin.pairs.landmarks import SHAPE
+    from radiusmargin.paper.faces.landmarks import SHAPE
 
     points = np.array(SHAPE) + np.random.default_rng(2).normal(size=(len(file_names), 9, 2))
     np.savez(path, files=file_names, points=points, detected=np.arange(len(file_names)) > 0)

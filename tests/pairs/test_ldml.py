@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from radiusmargin.pairs import LDML, PairVerifier, make_pairs
+from radiusmargin.paper.faces import LDML, PairVerifier, make_pairs
 
 
 def differences(n=60, d=3, seed=0):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from lfw_folder import N_FOLDS, SIZE, pairs_lines, write_attributes, write_images, write_landmarks
 
-from radiusmargin.datasets import DataError, MissingDependencyError
-from radiusmargin.pairs import (
+from radiusmargin.paper.faces import (
     Face,
     LbpFeatures,
     SiftFeatures,
@@ -21,9 +20,10 @@ from radiusmargin.pairs import (
     load_lfw,
     read_pairs,
 )
-from radiusmargin.pairs.cache import cached_array, content_key
-from radiusmargin.pairs.landmarks import OF_68, SHAPE, similarity
-from radiusmargin.pairs.lbp import patterns
+from radiusmargin.paper.faces.cache import cached_array, content_key
+from radiusmargin.paper.faces.landmarks import OF_68, SHAPE, similarity
+from radiusmargin.paper.faces.lbp import patterns
+from radiusmargin.tables import DataError, MissingDependencyError
 
 
 @pytest.fixture
@@ -381,7 +381,7 @@ def test_view_1_trains_on_one_file_and_tests_on_the_other(home, tmp_path):
 def test_table6_and_figure3_run_on_a_folder_of_lfw(home, tmp_path, monkeypatch):
     for name in ("click", "rich", "matplotlib"):
         pytest.importorskip(name, reason="the command line needs radiusmargin[experiments]")
-    from radiusmargin.cli import main
+    from radiusmargin.app.cli import main
 
     monkeypatch.setenv("RADIUSMARGIN_DATA", str(home))
     monkeypatch.setenv("RADIUSMARGIN_CACHE", str(tmp_path / "cache"))

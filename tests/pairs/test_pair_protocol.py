@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 from radiusmargin import FSVM
-from radiusmargin.datasets import DataError
-from radiusmargin.experiments import Spec, cells, exhibits, load_spec, make_plan
-from radiusmargin.experiments.face_cells import nested_views, verified
-from radiusmargin.experiments.faces import published_curves, roc_curves, roc_table, systems_table
-from radiusmargin.experiments.outputs import main_table, to_json, write_all
-from radiusmargin.experiments.statistics import corrected_t_test, holm
-from radiusmargin.experiments.store import Store
-from radiusmargin.experiments.tuning import pipeline
-from radiusmargin.experiments.workflow import Outcome, run_experiment
-from radiusmargin.pairs import PairFeatures, PairVerifier, cross_verify, features, inner_splits, make_pairs
+from radiusmargin.paper import Spec, Store, cells, exhibits, load_spec, make_plan
+from radiusmargin.paper.face_cells import nested_views, verified
+from radiusmargin.paper.face_figures import published_curves, roc_curves, roc_table, systems_table
+from radiusmargin.paper.faces import PairFeatures, PairVerifier, cross_verify, features, inner_splits, make_pairs
+from radiusmargin.paper.outputs import main_table, to_json, write_all
+from radiusmargin.paper.statistics import corrected_t_test, holm
+from radiusmargin.paper.tuning import pipeline
+from radiusmargin.paper.workflow import Outcome, run_experiment
+from radiusmargin.tables import DataError
 
 FEATURES = PairFeatures(("metric", "both"), n_components=(3, None), blocks=(5, 3))
 TASK = replace(make_pairs(n_people=48, n_images=3, n_features=8, random_state=0), features=FEATURES)
@@ -291,7 +290,7 @@ def test_marks_allow_for_the_overlap_of_the_folds_and_for_their_number(outcome):
 def test_the_command_reproduces_offline_and_refuses_what_does_not_apply(tmp_path, capsys, monkeypatch):
     for name in ("click", "rich", "matplotlib"):
         pytest.importorskip(name, reason="the command line needs radiusmargin[experiments]")
-    from radiusmargin.cli import main
+    from radiusmargin.app.cli import main
 
     monkeypatch.delenv("RADIUSMARGIN_DATA", raising=False)
     assert main(["reproduce", "figure5", "--offline", "--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from radiusmargin.pairs import choose_threshold, equal_error_rate, roc, tpr_at_fpr
+from radiusmargin.paper.faces import choose_threshold, equal_error_rate, roc, tpr_at_fpr
 
 # Sorted by score: + + - + - + - -
 SCORES = np.array([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0])

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 
 from radiusmargin import FSVM
-from radiusmargin.pairs import (
+from radiusmargin.paper.faces import (
     FeatureTable,
     ImageProjection,
     PairFeatures,

@@ -5,7 +5,7 @@ from sklearn.datasets import load_iris
 from radiusmargin import FSVMCV
 from radiusmargin.plots.kinds import KindsDisplay
 from radiusmargin.plots.selection import CVDisplay, PathDisplay
-from radiusmargin.selection import fsvm_path
+from radiusmargin.search import fsvm_path
 
 
 def test_path_display():

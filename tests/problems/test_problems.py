@@ -6,18 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from radiusmargin.problems import (
-    Batch,
-    Dense,
-    Options,
-    Quadratics,
-    Results,
-    Sparse,
-    Start,
-    relative_gap,
-    rows_of,
-)
-from radiusmargin.solvers import solve
+from radiusmargin.solvers import Batch, Dense, Options, Quadratics, Results, Sparse, Start, relative_gap, rows_of, solve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))

@@ -12,9 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM
-from radiusmargin.features.space import FeatureChoice
-from radiusmargin.models.probability import coupled, sigmoid
-from radiusmargin.selection import kinds
+from radiusmargin.estimators.features import FeatureChoice
+from radiusmargin.estimators.probability import coupled, sigmoid
+from radiusmargin.search import candidates as kinds
 
 FOLDS = StratifiedKFold(4)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from radiusmargin import FSVMCV, KernelMap
-from radiusmargin.datasets import make_twonorm
+from radiusmargin.paper.data import make_twonorm
 
 X, y = make_twonorm(90, 4, random_state=0)
 SEARCH = {"Cs": [0.1, 1.0], "kernel": "rbf", "gamma": [0.03, 0.3], "cv": 3, "refit": False, "cv_tol": 1e-9}

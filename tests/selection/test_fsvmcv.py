@@ -13,20 +13,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV
-from radiusmargin.geometry import tempered_scatter
-from radiusmargin.geometry.tempered import uncorrelated_scatter
-from radiusmargin.models.family import Family
-from radiusmargin.models.multiclass import Reduction
-from radiusmargin.models.training import Training
-from radiusmargin.problems import Options
-from radiusmargin.selection import fsvm_path, radius_margin_bound, span_loo
-from radiusmargin.selection.data import HeldOut, SearchData
-from radiusmargin.selection.plan import Member
-from radiusmargin.selection.progress import Progress
-from radiusmargin.selection.scores import Scores
-from radiusmargin.selection.ways import linear_folds
-from radiusmargin.selection.ways.linear_folds import FoldMoments
-from radiusmargin.solvers import hinge_svm, hinge_svm_path
+from radiusmargin.estimators.family import Family
+from radiusmargin.estimators.training import Training
+from radiusmargin.geometry.tempered import tempered_scatter, uncorrelated_scatter
+from radiusmargin.multiclass import Reduction
+from radiusmargin.search import fsvm_path, linear_folds, radius_margin_bound, span_loo
+from radiusmargin.search.data import HeldOut, SearchData
+from radiusmargin.search.linear_folds import FoldMoments
+from radiusmargin.search.plan import Member
+from radiusmargin.search.progress import Progress
+from radiusmargin.search.scoring import Scores
+from radiusmargin.solvers import Options, hinge_svm, hinge_svm_path
 
 # Scores of two fits agree to the last digit, as the weight check demands, only if the fits do.
 CHECKED = [

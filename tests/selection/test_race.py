@@ -16,8 +16,8 @@ from sklearn.datasets import (
 from sklearn.preprocessing import StandardScaler
 
 from radiusmargin import FSVMCV
-from radiusmargin.selection.plan import Member
-from radiusmargin.selection.race import Race
+from radiusmargin.search.plan import Member
+from radiusmargin.search.race import Race
 
 GAMMAS = (0.01, 0.1, 1.0, 10.0)
 

@@ -6,11 +6,11 @@ from scipy import sparse
 from sklearn.model_selection import ShuffleSplit
 
 from radiusmargin import FSVM, FSVMCV, SVM
-from radiusmargin.features.space import FeatureChoice
+from radiusmargin.estimators.features import FeatureChoice
 from radiusmargin.geometry.scatter import feature_moments, sparse_moments
 from radiusmargin.geometry.tempered import can_whiten
-from radiusmargin.selection.kinds import MANY, WIDE, defaults_of
-from radiusmargin.selection.ways import sparse_folds
+from radiusmargin.search import sparse_folds
+from radiusmargin.search.candidates import MANY, WIDE, defaults_of
 
 CS = [0.05, 1.0, 20.0]
 

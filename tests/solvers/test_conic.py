@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from radiusmargin.problems import Result, balanced
+from radiusmargin.solvers import Result, balanced
 from radiusmargin.solvers.conic.far_pairs import extreme_pairs, far_pairs
 from radiusmargin.solvers.conic.margin import best_intercept, prepare
 from radiusmargin.solvers.conic.program import ConicProgram, ConicSolverError, best_of

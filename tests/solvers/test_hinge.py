@@ -16,8 +16,21 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
-from radiusmargin.problems import Batch, Dense, Options, Quadratics, Sparse, Start, rows_of
-from radiusmargin.solvers import COMPILED, ConvergenceWarning, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
+from radiusmargin._checks import ConvergenceWarning
+from radiusmargin.solvers import (
+    COMPILED,
+    Batch,
+    Dense,
+    Options,
+    Quadratics,
+    Sparse,
+    Start,
+    hinge_svm,
+    hinge_svm_batch,
+    hinge_svm_path,
+    rows_of,
+    solve,
+)
 from radiusmargin.solvers.hinge import numpy_twin
 
 
@@ -604,7 +617,7 @@ def test_ctrl_c_stops_a_long_solve(case):
     script = textwrap.dedent(f"""
         import numpy as np
         from scipy import sparse
-        from radiusmargin.problems import Batch, Dense, Options
+        from radiusmargin.solvers import Batch, Dense, Options
         from radiusmargin.solvers import hinge_svm_batch, solve
         rng = np.random.default_rng(0)
         n = 100_000

@@ -11,10 +11,14 @@ from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
 from radiusmargin import SVM
-from radiusmargin.features.functions import KernelFunction
-from radiusmargin.problems import Batch, ClassLabels, Kernel, Options, Start
+from radiusmargin._checks import ConvergenceWarning
+from radiusmargin.kernels import KernelFunction
 from radiusmargin.solvers import (
-    ConvergenceWarning,
+    Batch,
+    ClassLabels,
+    Kernel,
+    Options,
+    Start,
     kernel_scores,
     kernel_svm,
     search_kernels,

@@ -10,8 +10,19 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 from test_hinge import assert_certified, objective
 
-from radiusmargin.problems import REST, Batch, ClassLabels, Dense, Options, Quadratics, Sparse
-from radiusmargin.solvers import hinge_svm, hinge_svm_batch, hinge_svm_path, solve
+from radiusmargin.solvers import (
+    REST,
+    Batch,
+    ClassLabels,
+    Dense,
+    Options,
+    Quadratics,
+    Sparse,
+    hinge_svm,
+    hinge_svm_batch,
+    hinge_svm_path,
+    solve,
+)
 from radiusmargin.solvers.hinge import numpy_twin
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from radiusmargin.geometry import geometric_mean
-from radiusmargin.problems import Batch, Dense, Options
+from radiusmargin.geometry.means import geometric_mean
+from radiusmargin.solvers import Batch, Dense, Options
 from radiusmargin.solvers.metric.alternating import solve_alternating
 from radiusmargin.solvers.metric.exact import solve_exact
 from radiusmargin.solvers.metric.matrix_newton import NuclearEnvelope, solve_matrix_newton

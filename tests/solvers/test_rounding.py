@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from radiusmargin.problems import Batch, Options, Quadratics, Start, rows_of
-from radiusmargin.solvers import COMPILED, ConvergenceWarning, hinge_svm, hinge_svm_path, solve
+from radiusmargin._checks import ConvergenceWarning
+from radiusmargin.solvers import COMPILED, Batch, Options, Quadratics, Start, hinge_svm, hinge_svm_path, rows_of, solve
 from radiusmargin.solvers.hinge import numpy_twin
 
 

@@ -91,7 +91,7 @@ def radius_bounds(X: ArrayLike, mu: ArrayLike | None = None) -> RadiusBounds:
     --------
     Three points at zero and one at one attain the lower bound of Theorem 1:
 
-    >>> from radiusmargin.geometry import radius_bounds
+    >>> from radiusmargin.geometry.bounds import radius_bounds
     >>> bounds = radius_bounds([[0.0], [0.0], [0.0], [1.0]])
     >>> bounds.R, bounds.Rbar, bounds.mean_interval
     (0.5, 0.75, (0.5, 0.75))

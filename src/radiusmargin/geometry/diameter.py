@@ -36,7 +36,7 @@ def farthest_pair(X: ArrayLike) -> tuple[int, int, float]:
 
     Examples
     --------
-    >>> from radiusmargin.geometry import farthest_pair
+    >>> from radiusmargin.geometry.diameter import farthest_pair
     >>> farthest_pair([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
     (0, 2, 5.0)
     """

@@ -84,7 +84,7 @@ def minimum_enclosing_ball(X: ArrayLike, *, tol: float = 1e-9, max_iter: int = 1
 
     Examples
     --------
-    >>> from radiusmargin.geometry import minimum_enclosing_ball
+    >>> from radiusmargin.geometry.enclosing_ball import minimum_enclosing_ball
     >>> ball = minimum_enclosing_ball([[0.0, 1.0], [2.0, 2.0], [1.0, 1.0]])
     >>> ball.center, round(ball.radius, 6), ball.support
     (array([1. , 1.5]), 1.118034, array([0, 1]))

@@ -43,7 +43,7 @@ def geometric_mean(A: ArrayLike, B: ArrayLike) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.geometry import geometric_mean
+    >>> from radiusmargin.geometry.means import geometric_mean
     >>> np.round(geometric_mean(np.diag([1.0, 4.0]), np.diag([9.0, 1.0])), 12)
     array([[3., 0.],
            [0., 2.]])

@@ -34,7 +34,7 @@ def range_basis(S: ArrayLike, rtol: float | None = None) -> tuple[np.ndarray, np
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.geometry import range_basis
+    >>> from radiusmargin.geometry.powers import range_basis
     >>> values, vectors = range_basis(np.array([[4.0, 0.0], [0.0, 0.0]]))
     >>> values, vectors
     (array([4.]), array([[1.],
@@ -87,7 +87,7 @@ def matrix_power(S: ArrayLike, p: float, *, rtol: float | None = None) -> np.nda
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.geometry import matrix_power
+    >>> from radiusmargin.geometry.powers import matrix_power
     >>> matrix_power(np.diag([4.0, 0.0]), -0.5)
     array([[0.5, 0. ],
            [0. , 0. ]])
@@ -122,7 +122,8 @@ def whitening(S: ArrayLike, p: float = 1.0, *, rtol: float | None = None) -> np.
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.geometry import scatter_matrix, whitening
+    >>> from radiusmargin.geometry.scatter import scatter_matrix
+    >>> from radiusmargin.geometry.powers import whitening
     >>> X = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 3.0], [1.0, 1.0]])
     >>> L = whitening(scatter_matrix(X))
     >>> np.allclose(scatter_matrix(X @ L), np.eye(2))
@@ -163,7 +164,7 @@ def semi_whitening(S: ArrayLike, *, rho: float = 1.0, w_norm: float = 1.0, rtol:
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.geometry import semi_whitening
+    >>> from radiusmargin.geometry.powers import semi_whitening
     >>> semi_whitening(np.diag([4.0, 16.0]), rho=0.5, w_norm=2.0)
     array([[1. , 0. ],
            [0. , 0.5]])

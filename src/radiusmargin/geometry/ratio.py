@@ -75,7 +75,7 @@ def radius_margin(X: ArrayLike, coef: ArrayLike, *, components: ArrayLike | None
     Shrinking a direction that the classifier does not use reduces the radius and keeps the margin:
 
     >>> import numpy as np
-    >>> from radiusmargin.geometry import radius_margin
+    >>> from radiusmargin.geometry.ratio import radius_margin
     >>> X = np.array([[-1.0, -3.0], [-1.0, 3.0], [1.0, -3.0], [1.0, 3.0]])
     >>> report = radius_margin(X, [1.0, 0.0], components=np.diag([1.0, 1e-3]))
     >>> round(report.before.ratio, 3), round(report.after.ratio, 3)

@@ -55,7 +55,7 @@ def scatter_matrix(
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.geometry import scatter_matrix
+    >>> from radiusmargin.geometry.scatter import scatter_matrix
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 6.0]])
     >>> scatter_matrix(X)
     array([[ 8., 12.],

@@ -1,6 +1,6 @@
 """Figures of a comparison: accuracies, ranks, times, radius and margin, spectra, curves.
 
-Every function takes a :class:`radiusmargin.experiments.Summary` and returns a Matplotlib ``Figure`` without
+Every function takes a :class:`radiusmargin.paper.Summary` and returns a Matplotlib ``Figure`` without
 pyplot, so that it can be called from any thread.
 """
 

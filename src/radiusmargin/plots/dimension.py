@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._types import ArrayLike, Data
-from ..features import DimensionPath, KernelMap, kernel_dimension_path
+from ..estimators import DimensionPath, KernelMap, kernel_dimension_path
 from ._matplotlib import pyplot
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class DimensionPathDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.features import DimensionPath
+    >>> from radiusmargin.estimators import DimensionPath
     >>> path = DimensionPath(np.array([1, 10]), ("FSVM",), np.array([[[0.7, 0.8], [0.9, 0.9]]]))
     >>> DimensionPathDisplay(path).path.best
     {'FSVM': 10}

@@ -13,7 +13,7 @@ from ._matplotlib import pyplot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..selection import FSVMCV
+    from ..search import FSVMCV
 
 WIDTH, HEIGHT = 3.0, 3.2
 LARGEST = 130.0  # points squared of the mark of a member that is alone
@@ -74,7 +74,7 @@ class KindsDisplay:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from radiusmargin import AutoSVM
-    >>> from radiusmargin.plots import KindsDisplay
+    >>> from radiusmargin.plots.kinds import KindsDisplay
     >>> model = AutoSVM().fit(*load_iris(return_X_y=True))
     >>> display = KindsDisplay.from_estimator(model)
     >>> [panel.kind for panel in display.panels]

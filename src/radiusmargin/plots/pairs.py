@@ -32,7 +32,7 @@ def plot_roc(curves, others=None, *, zoom=ZOOM):
 
     Examples
     --------
-    >>> from radiusmargin.pairs import roc
+    >>> from radiusmargin.paper.faces import roc
     >>> len(plot_roc({"SVM": roc([1, 1, 0, 0], [0.9, 0.4, 0.6, 0.1])}).axes)
     2
     """

@@ -12,7 +12,7 @@ from ._matplotlib import pyplot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..selection import FSVMCV, FSVMPath
+    from ..search import FSVMCV, FSVMPath
 
 
 class PathDisplay:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..._checks import check_positive, check_weights
-from ...problems import Result
+from ..result import Result
 from .program import ConicProgram
 
 SMALLEST = 1e-100  # size of a feature below which squares of it, and of products with it, underflow

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from ...problems import balanced, certificate
+from ..multipliers import balanced
+from ..result import certificate
 from .margin import MarginData, MarginResult, Separator, gradient_program, prepare, weighted_norm
 from .program import best_of
 

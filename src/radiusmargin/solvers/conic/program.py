@@ -12,7 +12,7 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
-from ...problems import Result
+from ..result import Result
 
 # A linear map of one variable: a multiple of the identity, a diagonal, or a matrix.
 Map = float | np.ndarray | sp.sparray

@@ -8,8 +8,11 @@ from functools import partial
 import numpy as np
 
 from ..._checks import check_number
-from ...problems import Batch, Dense, HingeResult, Options, Quadratics, balanced, certificate
-from ..hinge import solve
+from ..hinge.entry import solve
+from ..multipliers import balanced
+from ..problem import Batch, Options, Quadratics
+from ..result import HingeResult, certificate
+from ..rows import Dense
 from .margin import MarginData, MarginResult, Separator, best_intercept, prepare, scalings
 from .program import ConicProgram, best_of
 from .sifting import GUESS, Sifting, saves, sifted_by

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..._checks import check_number
-from ...problems import certificate, relative_gap
+from ..result import certificate, relative_gap
 from .far_pairs import extreme_pairs, far_pairs, squared_differences
 from .margin import MarginResult, prepare
 from .program import ConicSolution, ConicSolverError

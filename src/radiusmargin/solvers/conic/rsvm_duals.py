@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...problems import balanced
+from ..multipliers import balanced
 from .margin import MarginData, Separator, best_intercept, gradient_program, scalings, weighted_norm
 from .program import ConicProgram, ConicSolution
 from .sifting import Sifting

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...problems import Batch, Dense, Options, Quadratics
-from ..hinge import solve
+from ..hinge.entry import solve
+from ..problem import Batch, Options, Quadratics
+from ..rows import Dense
 from .margin import MarginData
 
 PART_OF_ROWS = 8  # one in so many is looked at, and one for each feature: more are hardly at the margin

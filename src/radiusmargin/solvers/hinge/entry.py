@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...problems import Batch, Options, Results, Start, relative_gap
+from ..problem import Batch, Options, Start
+from ..result import Results, relative_gap
 from . import numpy_twin
 from .backend import COMPILED, backend, one_blas_thread
 
@@ -39,7 +40,7 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.problems import Batch, Dense, Options
+    >>> from radiusmargin.solvers import Batch, Dense, Options
     >>> from radiusmargin.solvers import solve
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> y = np.array([-1.0, -1.0, 1.0, 1.0])

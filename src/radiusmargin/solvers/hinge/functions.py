@@ -28,7 +28,9 @@ from ..._checks import (
     check_rows,
     check_weights,
 )
-from ...problems import Batch, HingeResult, Options, Quadratics, Results, rows_of
+from ..problem import Batch, Options, Quadratics
+from ..result import HingeResult, Results
+from ..rows import rows_of
 from .entry import solve
 
 HingeBatch = Results  # its name before there was one word for all that solvers return

@@ -25,8 +25,10 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ..._checks import check_taking_part
-from ...problems import Batch, Options, Results, Start, balanced, relative_gap
 from ..line_search import minimise_along
+from ..multipliers import balanced
+from ..problem import Batch, Options, Start
+from ..result import Results, relative_gap
 from .exact import UserProblem
 
 COLD_PENALTY = 0.45  # every row starts inside the band: the first step is a ridge regression

@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from ...problems import Kernel
+from ..kernel_rows import Kernel
 from . import numpy_twin
 
 try:

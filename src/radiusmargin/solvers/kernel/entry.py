@@ -16,8 +16,10 @@ import numpy as np
 from scipy import sparse
 
 from ..._checks import check_taking_part
-from ...problems import Batch, Options, Start, balanced, certificate
 from ..hinge.backend import one_blas_thread
+from ..multipliers import balanced
+from ..problem import Batch, Options, Start
+from ..result import certificate
 from .backend import make_rows
 from .result import Expansions, KernelResults
 
@@ -59,7 +61,7 @@ def solve_kernel(
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.problems import Batch, Kernel, Options
+    >>> from radiusmargin.solvers import Batch, Kernel, Options
     >>> from radiusmargin.solvers import solve_kernel
     >>> K, y = np.eye(4), np.array([[-1.0, 1.0, -1.0, 1.0]])
     >>> results = solve_kernel(Batch(Kernel(K), y, np.ones(4), np.array([0.5, 2.0])), Options(1e-6))

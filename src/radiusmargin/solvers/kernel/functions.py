@@ -9,7 +9,8 @@ import numpy as np
 
 from ..._checks import ConvergenceWarning, check_both_classes, check_labels, check_positive, check_weights
 from ..._types import ArrayLike, Data
-from ...problems import Batch, Kernel, Options
+from ..kernel_rows import Kernel
+from ..problem import Batch, Options
 from .entry import solve_kernel
 from .result import KernelResult, why_indefinite
 
@@ -64,7 +65,7 @@ def kernel_svm(
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.features import KernelFunction
+    >>> from radiusmargin.kernels import KernelFunction
     >>> from radiusmargin.solvers import kernel_svm
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> result = kernel_svm(X, [-1, 1, 1, -1], C=10.0, kernel=KernelFunction("rbf", gamma=1.0))

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy import sparse
 
-from ...problems import rows_of
+from ..rows import rows_of
 from .backend import values
 
 _BLOCK = 2_000_000  # kernel values that a thread holds at a time
@@ -43,7 +43,7 @@ def kernel_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.features import KernelFunction
+    >>> from radiusmargin.kernels import KernelFunction
     >>> from radiusmargin.solvers import kernel_scores
     >>> kernel_scores(np.eye(2), np.ones((1, 2)), np.array([[2.0]]), kernel=KernelFunction("linear"))
     array([[2.],

@@ -10,8 +10,9 @@ from threading import Lock
 import numpy as np
 
 from ..._checks import check_rows
-from ...problems import Batch, ClassLabels, Options
 from ..hinge.backend import one_blas_thread
+from ..labels import ClassLabels
+from ..problem import Batch, Options
 from .backend import make_rows
 from .entry import PairOptions, in_threads, problem_of, solve_one
 
@@ -56,8 +57,8 @@ def search_kernels(
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.features import KernelFunction
-    >>> from radiusmargin.problems import Batch, Kernel, Options
+    >>> from radiusmargin.kernels import KernelFunction
+    >>> from radiusmargin.solvers import Batch, Kernel, Options
     >>> from radiusmargin.solvers import search_kernels
     >>> X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]])
     >>> y = np.array([[-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]])

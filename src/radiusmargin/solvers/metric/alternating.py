@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...problems import Quadratics
+from ..problem import Quadratics
 from .problem import initial_state
 
 DECAY = 0.3  # of eta from one round to the next, until the eta that was asked for

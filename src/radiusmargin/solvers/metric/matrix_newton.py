@@ -14,9 +14,9 @@ from itertools import count
 import numpy as np
 from scipy import linalg, sparse
 
-from ...problems import relative_gap
 from ..hinge.backend import backend
 from ..line_search import minimise_along
+from ..result import relative_gap
 
 FIRST_PENALTY, FIRST_SIGMA = 3.0, 100.0
 GROWTH = 1.5

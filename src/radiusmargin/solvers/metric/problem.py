@@ -12,8 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ...problems import Batch, Options, Quadratics, Result, Start, balanced, certificate, relative_gap
-from ..hinge import solve
+from ..hinge.entry import solve
+from ..multipliers import balanced
+from ..problem import Batch, Options, Quadratics, Start
+from ..result import Result, certificate, relative_gap
 from .norm import Constrained, MetricNorm, Penalised
 
 ROUGH = 1e-3

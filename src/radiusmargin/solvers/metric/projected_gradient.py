@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...problems import Quadratics
+from ..problem import Quadratics
 from .problem import State
 
 INNER_STEPS = 20

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...problems import Quadratics
+from ..problem import Quadratics
 
 MOST_ROUNDS = 12  # where these do not suffice the regulariser is nearly a kink
 HALVINGS = 4

@@ -1,0 +1,60 @@
+"""``radiusmargin describe``: what a model file holds, without using it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .shared import console, show_json
+
+__all__ = ["command", "describe"]
+
+
+@click.command("describe")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(model, as_json):
+    """Say what the file MODEL holds: the model, its certificate, its columns, and where it comes from."""
+    from ..model_file import load_bundle
+
+    bundle = load_bundle(model)
+    if as_json:
+        show_json(bundle.facts)
+    else:
+        describe(bundle, console())
+    return 0
+
+
+def describe(bundle, out) -> None:
+    """A model file in a dozen lines."""
+    facts = bundle.facts
+    kinds = facts["kinds"] or dict.fromkeys(facts["columns"], "number")
+    columns = [f"{name} ({kind.partition(' ')[0]})" for name, kind in kinds.items()]
+    shown = ", ".join(columns[:20]) + (f", … ({len(columns)})" if len(columns) > 20 else "")
+    parameters = ", ".join(f"{name}={value}" for name, value in facts["parameters"].items())
+    features = "" if "kernel" in facts["parameters"] else f"{facts['kernel']} features"  # a search names its best one
+    lines = {
+        "model": ", ".join(filter(None, (facts["name"], features, parameters))),
+        "chosen by": f"{facts['chosen_by']}: {_scores(facts)}",
+        "certificate": _certificate(facts["certificate"]),
+        "classes": ", ".join(f"{name} ({count})" for name, count in facts["classes"].items()),
+        "columns": shown,
+        "table": f"{facts['table']}, {facts['rows']} rows, fingerprint {facts['data']}",
+        "made": f"{facts['provenance']['time']}, radiusmargin {facts['provenance']['versions']['radiusmargin']}",
+    }
+    for name, text in lines.items():
+        out.print(f"{name:<12} {text}", markup=False)
+
+
+def _scores(facts) -> str:
+    best, average = facts["cross_validated_score"], facts.get("out_of_fold_score")
+    of_average = "" if average is None else f"; average, out of fold: {average:.4f}"
+    return f"score {best:.4f} (the largest of many, so too high{of_average})"
+
+
+def _certificate(values) -> str:
+    if not values:
+        return "none: the model is scikit-learn's"
+    worst = f" ({values['max_dual_gap']:.2g} for the worst of its problems)" if "max_dual_gap" in values else ""
+    return f"objective {values['objective']:.6g}, at most {values['dual_gap']:.2g} of it above the optimum{worst}"

@@ -1,0 +1,54 @@
+"""``radiusmargin fit``: one model on a whole table, saved with its encoding and its certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..._writing import check_output, write_file
+from .shared import Models, console, table_options
+
+__all__ = ["command"]
+
+
+@click.command("fit")
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The model file, model.skops.")
+@table_options
+@click.option("--model", type=Models(), help="Key or name of a model.  [default: the one to start with]")
+@click.option("--kernel", type=click.Choice(["linear", "rbf"]), help="Features of the model.  [default: linear]")
+@click.option("--inner-folds", type=click.IntRange(2), help="Folds of the choice of hyper-parameters.  [default: 5]")
+@click.option("--max-rows", type=click.IntRange(20), help="Cut larger tables to a stratified sample.")
+@click.option("--report", type=click.Path(path_type=Path), help="A page with what was tried, averaged and proven.")
+def command(table, output, target, missing, categories, drop, model, max_rows, report, **options):
+    """Fit a model on TABLE and save it.
+
+    The file holds one pipeline, encoding included, the calibration of its scores, its certificate of optimality and
+    where it comes from. Opening it runs no code.
+    """
+    from ...paper import Spec
+    from ...paper.splits import subsample
+    from ...tables import read_table
+    from ..final import DEFAULT_MODEL, fit_final
+    from ..model_file import save_bundle
+    from ..model_page import model_page
+    from .describe import describe
+
+    if model is not None and len(model) != 1:
+        raise click.UsageError("--model takes one name")
+    check_output(output, report)
+    out = console()
+    task = subsample(read_table(table, target, missing=missing, categories=categories, drop=drop), max_rows)
+    for line in task.messages:
+        out.print(f"{task.name}: {line}", style="yellow", markup=False)
+    spec = Spec("fit").with_options(**options)
+    facts = {"missing": list(missing), "target": str(target) if target is not None else ""}
+    bundle = fit_final(task, model[0] if model else DEFAULT_MODEL, spec=spec, facts=facts)
+    page = model_page(bundle) if report is not None else None  # made before the first file is written
+    save_bundle(bundle, output)
+    describe(bundle, out)
+    out.print(f"wrote {output}", markup=False)
+    if page is not None:
+        out.print(f"wrote {write_file(report, page)}", markup=False)
+    return 0

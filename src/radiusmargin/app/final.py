@@ -1,0 +1,98 @@
+"""The model to take home: chosen by cross-validation on all rows, fitted on all of them, with its certificate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
+
+from ..paper import Spec, make_plan
+from ..paper.calibration import calibrate
+from ..paper.catalogue import is_scale_free, model_name
+from ..paper.cells import fit_chosen, refittable
+from ..paper.provenance import provenance
+from ..paper.splits import inner_folds
+from ..paper.tuning import choose, final_estimator
+from ..paper.workflow import dense
+from ..tables import DataError, TaskData
+from .model_file import Bundle
+
+__all__ = ["DEFAULT_MODEL", "fit_final"]
+
+#: What `fit` fits when no model is named, a key of the catalogue.
+DEFAULT_MODEL = "auto"
+
+#: Attributes of a model that prove how far from the optimum it is.
+CERTIFICATE = ("objective_", "dual_objective_", "dual_gap_", "max_dual_gap_")
+
+
+def fit_final(
+    task: TaskData, model: str = DEFAULT_MODEL, *, spec: Spec | None = None, facts: dict | None = None
+) -> Bundle:
+    """Choose a model's hyper-parameters by cross-validation on a whole table, and fit it there.
+
+    Parameters
+    ----------
+    task : TaskData
+    model : str
+        Key or name of a model.
+    spec : Spec, optional
+        Inner folds, kernel, number of configurations and metric of the choice.
+    facts : dict, optional
+        What the file is to know beside that.
+    """
+    spec = (spec or Spec("fit")).with_options(models=(model,), datasets=(task.name,))
+    cell, *_ = make_plan(spec, {task.name: task})
+    task = task if is_scale_free(cell) else dense(task)
+    smallest = np.unique(task.y, return_counts=True)[1].min()
+    if smallest < 2:
+        raise DataError(
+            "a class has a single row, which cannot be both learnt from and tested on: leave it out, or join classes"
+        )
+    if smallest < cell.inner_folds:
+        raise DataError(
+            f"the smallest class has {smallest} rows, too few for {cell.inner_folds} folds; see --inner-folds"
+        )
+    encoder = None if task.encoder is None else clone(task.encoder).fit(task.X)
+    X = task.X if encoder is None else encoder.transform(task.X)
+    with threadpool_limits(limits=1):  # small fits, of which threads make none quicker
+        folds = inner_folds(task.y, replace(cell, dataset=cell.data))  # what the file is called decides nothing
+        chosen = choose(cell, X, task.y, folds)
+        fitted, _ = fit_chosen(cell, chosen, X, task.y)
+        calibration = calibrate(refittable(fitted, cell.inner_folds), X, task.y)
+    if "cv" in final_estimator(fitted).get_params():
+        final_estimator(fitted).set_params(cv=cell.inner_folds)  # the folds themselves are of no use to a reader
+    steps = [*([("encode", encoder)] if encoder is not None else []), *fitted.steps]
+    told = _facts(task, cell, chosen, final_estimator(fitted)) | (facts or {})
+    return Bundle(Pipeline(steps), calibration, told)
+
+
+def _facts(task, cell, chosen, model) -> dict:
+    """Plain data about a fit."""
+    kinds = getattr(task.encoder, "kinds", None) or {}
+    values, counts = np.unique(task.y, return_counts=True)
+    return {
+        "model": cell.model,
+        "name": model_name(cell.model),
+        "kernel": cell.kernel,
+        "parameters": {name: _plain(value) for name, value in chosen.params.items()},
+        "chosen_by": f"{cell.inner_folds}-fold cross-validation over {chosen.n_configurations} configurations",
+        "cross_validated_score": chosen.score,
+        "out_of_fold_score": getattr(model, "oof_score_", None),
+        "certificate": {name.strip("_"): float(getattr(model, name)) for name in CERTIFICATE if hasattr(model, name)},
+        "table": task.name,
+        "data": cell.data,
+        "rows": int(task.n_samples),
+        "classes": {str(value): int(count) for value, count in zip(values, counts, strict=True)},
+        "columns": list(map(str, task.feature_names)),
+        "kinds": {str(name): str(kind) for name, kind in kinds.items()},
+        "messages": list(task.messages),
+        "provenance": provenance(),
+    }
+
+
+def _plain(value):
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,299 @@
+"""What every model shares: the estimator's protocol around a solver."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._checks import (
+    ConvergenceWarning,
+    canonical,
+    check_count,
+    check_positive,
+    check_sparse_indices,
+    check_weights,
+    is_plain_matrix,
+)
+from .._compat import CallbackSupportMixin, with_callbacks
+from .._types import ArrayLike, Data
+from ..multiclass import Reduction, check_several, class_weights
+from ..outofcore import in_chunks
+from ..outofcore.chunkwise import chunkwise
+from ..outofcore.fit import ChunkedTraining, keep_history, print_pass
+from ..solvers import Options, relative_gap
+from ..solvers.result import Certificate
+from .features import FeatureChoice, Mapped, Raw
+from .linear import Decides, LinearModel
+from .listeners import Listeners
+from .training import Training
+
+# The parameters of an estimator are the fields of a dataclass, whose constructor keeps what it is given and does nothing else, as
+# scikit-learn wants it. Those of a subclass come after its parent's, keywords last.
+estimator = dataclass(eq=False, repr=False, match_args=False)
+
+
+class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
+    """A linear classifier in a space: the data, features of a map, or those of a kernel. How it is fitted is left open."""
+
+    _accepts_sparse = False
+    _learnt = ("_model",)  # private names of what a fit learns; public ones end in an underscore
+
+    @chunkwise
+    def decision_function(self, X: Data) -> np.ndarray:
+        """Scores of the classes: of the second against the first, or one column per class.
+
+        Of more than two classes, compared in pairs, they are the votes for a class; a fraction between -1/3 and 1/3, from
+        the sum of its pairs' scores, decides between equal numbers of votes.
+        """
+        model = self._fitted_model()
+        return model.decisions(self._validated(X))
+
+    @chunkwise
+    def predict(self, X: Data) -> np.ndarray:
+        """The class with the highest score."""
+        model = self._fitted_model()
+        return self.classes_[model.codes(self._validated(X))]
+
+    @property
+    def learnt(self) -> Decides:
+        """Separators in a space, and how their scores become classes: what predictions are made of.
+
+        Raises a NotFittedError before `fit`.
+        """
+        return self._fitted_model()
+
+    def features(self, X: Data) -> np.ndarray:
+        """Rows of the space that the model is linear in: X itself, or the features of its kernel map."""
+        return self.learnt.features(self._validated(X))
+
+    def _fitted_model(self):
+        check_is_fitted(self)
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    # -- to be provided by a model ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _check_parameters(self):
+        """Raise a ValueError that names a parameter that is out of range."""
+
+    @abstractmethod
+    def _check_chunks(self):
+        """Raise a ValueError where the model, or its parameters, need all rows in memory."""
+
+    @property
+    def _in_pairs(self) -> bool | None:
+        """Whether more than two classes are compared in pairs; None: by the data, see `Reduction.chosen`."""
+        asked = getattr(self, "multi_class", None)  # not all models have it
+        return None if asked is None else asked == "ovo"
+
+    # -- shared -------------------------------------------------------------------------------------------------
+
+    def _forget(self):
+        """Drop what an earlier fit has learnt: this one may not set all of it, and where it fails there is no model."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in self._learnt]:
+            delattr(self, name)
+
+    def _keep(self, space, training, results, separators=None):
+        """Set the fitted attributes from one result per problem; objectives are summed.
+
+        `separators` are (coef, intercept) where the results hold them in other coordinates.
+        """
+        coef, intercept = separators or (np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
+        if isinstance(space, Mapped):
+            self.kernel_map_ = space.transformer
+        self.coef_, self.intercept_ = coef, np.asarray(intercept, dtype=float)
+        self._model = LinearModel(space, self.coef_, self.intercept_, training.reduction)
+        numbers = np.array([(r.objective, r.dual_objective, r.n_iter) for r in results])
+        self._certify(Certificate.of(*numbers.T))
+
+    def _keep_expansion(self, fit, training):
+        """The same from an `ExpansionFit`; there are no `coef_` in the features of a kernel."""
+        self._model, self.intercept_ = fit.model, fit.model.intercept
+        self.support_, self.support_vectors_, self.dual_coef_ = training.kept[fit.support], fit.vectors, fit.dual_coef
+        self.n_support_ = np.bincount(training.codes[fit.support], minlength=training.reduction.n_classes)
+        self._certify(fit.certificate)
+
+    def _certify(self, found: Certificate):
+        """Set the certificate of all problems together. A bound that is NaN, since there is none, stays NaN."""
+        self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
+        self.dual_objective_ = min(found.dual_objective, self.objective_)
+        self.dual_gap_, self.max_dual_gap_ = relative_gap(self.objective_, self.dual_objective_), found.max_gap
+
+    def _warn_unless_converged(self):
+        if self.max_dual_gap_ > self.tol:
+            of_all = f", {self.dual_gap_:.2g} over all problems," if self.dual_gap_ < self.max_dual_gap_ else ""
+            warnings.warn(
+                f"{type(self).__name__} stopped at a relative gap of {self.max_dual_gap_:.2g} (tol={self.tol:g}){of_all} after "
+                f"{self.n_iter_} iterations. Increase max_iter or tol. {self._remedy}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def _remedy(self) -> str:
+        """What else to do where the tolerance is not reached."""
+        if getattr(self, "whitening", -1.0) == 0:
+            return "A smaller C is quicker to reach it; where the mean of a feature is large beside its spread, subtract it."
+        return (
+            "Where numbers of a feature are far larger than those of others, scale it, as FSVM(whitening=0) does; where its mean "
+            "is large beside its spread, subtract it."
+        )
+
+    def _check_training(self, X, y, sample_weight) -> Training:
+        X, y = self._validated_both(X, y)
+        if not (sparse.issparse(X) or X.flags.aligned):  # a field of packed records
+            X = X.copy()
+        if y.dtype.kind not in "iub":  # integers are classes; asking costs as much as a small fit
+            check_classification_targets(y)
+        weight = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
+        # A row of weight zero is a row left out: also of the classes.
+        # (A precomputed kernel keeps them, since its columns are rows too; the solvers leave them out.)
+        drop = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        if not drop and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"kernel='precomputed' takes the square matrix of kernel values between rows, got {X.shape}."
+            )
+        kept = np.flatnonzero(weight) if drop else np.arange(len(y))
+        if drop and not weight.all():
+            X, y, weight = X[kept], y[kept], weight[kept]
+        self.classes_ = np.unique(y if weight.all() else y[weight > 0])
+        codes = np.searchsorted(self.classes_, y)  # `return_inverse` would sort a second time
+        if not weight.all():  # rows of a class that has no weight belong nowhere
+            codes = np.minimum(codes, len(self.classes_) - 1)
+        check_several(self, self.classes_)
+        linear = isinstance(self.kernel, str) and self.kernel in ("linear", "auto")  # which is linear on sparse rows
+        reduction = Reduction.chosen(len(self.classes_), self._in_pairs, X, linear=linear)
+        factors = class_weights(self.class_weight, self.classes_, codes, weight)
+        return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
+
+    def _reads_chunks(self, X) -> bool:
+        """Whether to read rows in chunks; a memory map that the model cannot take so is read as a whole."""
+        if type(X) is np.ndarray or not in_chunks(X):
+            return False
+        try:
+            self._check_chunks()
+        except ValueError:
+            if isinstance(X, np.ndarray):
+                return False
+            raise
+        return True
+
+    def _validated_both(self, X, y):
+        """Rows and labels of a fit. Integers are labels as they are."""
+        check_sparse_indices(X)
+        whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
+        if whole and is_plain_matrix(X, sparse_too=self._accepts_sparse) and X.shape[0] == len(y) > 1:
+            X, y = validate_data(self, X, y, skip_check_array=True)
+        else:
+            accept = "csr" if self._accepts_sparse else False
+            X, y = validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
+        return canonical(X), y
+
+    def _validated(self, X):
+        check_is_fitted(self)
+        check_sparse_indices(X)
+        if is_plain_matrix(X, sparse_too=self._accepts_sparse):
+            return canonical(validate_data(self, X, reset=False, skip_check_array=True))
+        accept = "csr" if self._accepts_sparse else False
+        return canonical(validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+
+class MarginClassifier(MarginEstimator):
+    """One model: it says how it learns from checked data (`_learn`), and calls `_keep` with what came out."""
+
+    @with_callbacks
+    def fit(self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Computation is in double precision: of other numbers, dense or sparse, a copy of the whole is made.
+            `FSVM` and `SVM` take rows in chunks as well: a dask array or data frame, an array on disk, or a function that
+            returns an iterator of ``(X, y)`` or ``(X, y, sample_weight)`` each time it is called.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights; an integer weight equals that many copies of the row.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        self._check_parameters()
+        if self._reads_chunks(X):
+            self._fit_chunks(X, y, sample_weight)
+        else:
+            training = self._check_training(X, y, sample_weight)
+            listeners = Listeners(self, training.X, training.codes)
+            with listeners.fit():
+                self._learn(training, listeners)
+        self._warn_unless_converged()
+        return self
+
+    @abstractmethod
+    def _learn(self, training, listeners):
+        """Map the features, solve, keep."""
+
+    # -- rows in chunks -------------------------------------------------------------------------------------------
+
+    def _check_chunks(self):
+        self._scatter_in_chunks()
+        check_linear(self)
+
+    def _fit_chunks(self, X, y, sample_weight):
+        listeners = Listeners(self, X, y)
+        with listeners.fit():
+            training = ChunkedTraining.of(self, (X, y, sample_weight), full=self._scatter_in_chunks())
+            results = self._learn_chunks(training)
+        for k, result in enumerate(results):
+            listeners.report(k, result)
+
+    def _solve_chunks(self, training, form, tol):
+        """Solve for every labelling, and keep separators and history."""
+        options = Options(tol, int(self.max_iter))
+        (results,) = training.solve([(float(self.C), form)], options, print_pass(self))
+        self._keep(Raw(), training, results)
+        keep_history(self, results)
+        return results
+
+    def _scatter_in_chunks(self) -> bool:
+        """Whether to learn from chunks takes scatter matrices; a ValueError for a model that cannot do it."""
+        raise ValueError(
+            f"{type(self).__name__} needs its rows in memory; FSVM, SVM and FSVMCV take them in chunks. Compute a sample of "
+            "the rows and fit to that."
+        )
+
+
+def check_common(model):
+    """The parameters that every model has."""
+    check_positive("C", model.C)
+    check_positive("tol", model.tol)
+    check_count("max_iter", model.max_iter)
+
+
+def check_linear(model):
+    """Raise a ValueError unless a model is linear in the features of the data."""
+    if not FeatureChoice.of(model).is_linear:
+        raise ValueError(
+            f"{type(model).__name__} takes rows in chunks only with kernel='linear' and n_components=None, got "
+            f"kernel={model.kernel!r}: map the features of each chunk first, or fit to a sample in memory."
+        )

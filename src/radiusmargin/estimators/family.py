@@ -1,0 +1,183 @@
+"""F-SVM from the SVM in the units of the data (exponent -1) and on standardised features (0) to full whitening (1).
+
+Members are hinge problems with a scatter as regulariser.
+On some rows every exponent, labelling and C is one problem of a batch (mathematics page, sections 2 and 5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._blocks import split
+from ..geometry.tempered import NO_SPREAD, RANK_TOL, TemperedScatter, standardised
+from ..solvers import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of, solve
+from .features import FeatureSpace, Raw
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """The members of some exponents on training rows.
+
+    Parameters
+    ----------
+    rows : ndarray or csr matrix of shape (n, d)
+    scatter : TemperedScatter
+        Of these rows.
+    powers : tuple of float
+        Exponents of the scatter: all above 0, or none.
+    intercept : bool, default=True
+    """
+
+    rows: Any
+    scatter: TemperedScatter
+    powers: tuple[float, ...]
+    intercept: bool = True
+
+    def __post_init__(self):
+        if not self.scatter.scale.any() or not len(self.scatter.eigenvalues):
+            raise ValueError(NO_SPREAD)
+
+    @classmethod
+    def on(cls, space: FeatureSpace, rows, training, kind, powers, rank_tol=RANK_TOL) -> Family:
+        """On training rows in a space that was fitted to them; only what whitens drops directions of little spread."""
+        if max(powers) <= 0 and kind == "total" and isinstance(space, Raw):
+            scatter = standardised(rows, training.costs)
+        else:
+            rank_tol = rank_tol if min(powers) > 0 else 0.0
+            scatter = space.tempered(rows, training.codes, training.costs, kind, rank_tol)
+        return cls(rows, scatter, tuple(powers), training.intercept)
+
+    @cached_property
+    def coordinates(self):
+        """The rows that the regularisers belong to: as they are, or in the range of a singular scatter."""
+        if not self.scatter.regular:
+            return self.scatter.project(self.rows, centred=self.intercept)
+        constant = (self.scatter.scale == 0) & (self.scatter.mean != 0)  # columns of zeros are out already
+        return without_columns(self.rows, constant) if constant.any() and max(self.powers) > -1 else self.rows
+
+    @cached_property
+    def regularizers(self) -> np.ndarray:
+        """B = T / n for every exponent, in the units of `coordinates`: as diagonals where all of them are."""
+        found = [self._regularizer(p) for p in self.powers]
+        if all(B.ndim == 1 for B in found):
+            return np.stack(found)
+        return np.stack([np.diag(B) if B.ndim == 1 else B for B in found])
+
+    def _regularizer(self, p):
+        if not self.scatter.regular:
+            return self.scatter.eigenvalues**p
+        B = self.scatter.matrix(p) / self.scatter.total
+        return np.where(self.scatter.scale > 0, B, 1.0) if B.ndim == 1 else B
+
+    def fit(self, labels, costs, Cs, options: Options, start: Start | None = None) -> FamilyFit:
+        """Solve for every exponent, labelling and C."""
+        cells = np.array([[0, k, p] for p in range(len(self.powers)) for k in range(len(labels))])
+        B = self.regularizers
+        is_identity = len(self.powers) == 1 and B.ndim == 2 and np.all(B == 1.0)
+        quadratics = Quadratics() if is_identity else Quadratics(B)
+        batch = Batch(
+            rows_of(self.coordinates), labels, costs, np.asarray(Cs, dtype=float), quadratics,
+            cells=cells, intercept=bool(self.intercept),
+        )  # fmt: skip
+        results = solve(batch, options, start)
+        return FamilyFit.of(self, results, labels, costs)
+
+    def start(self, coef, intercept, alpha) -> Start:
+        """A solution in the user's units as a start."""
+        if not self.scatter.regular:
+            coef, intercept = self.scatter.lower(coef, intercept, centred=self.intercept)
+        return Start(coef, intercept, alpha)
+
+    def norms(self, coef, p) -> np.ndarray:
+        """w'Tw / n for separators (K, d) in the user's units."""
+        white = self.scatter.whitened(coef, p)
+        return np.einsum("kd,kd->k", white, white) / self.scatter.total
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyFit:
+    """Separators of all members in the user's units, with their certificates there.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (P, C, K, d)
+    intercept, objective, dual_objective : ndarrays of shape (P, C, K)
+        The certificates are evaluated when they are asked for: those of a singular scatter cost a pass over all rows.
+    results : Results
+        What they were made of, in the coordinates of the family.
+    problems_of : (Family, labels, costs)
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    results: Results
+    problems_of: tuple
+
+    @classmethod
+    def of(cls, family, results, labels, costs) -> FamilyFit:
+        coef, intercept = results.coef, results.intercept
+        if not family.scatter.regular:
+            flat, shift = family.scatter.lift(
+                coef.reshape(-1, coef.shape[-1]), intercept.ravel(), centred=family.intercept
+            )
+            coef, intercept = flat.reshape(*coef.shape[:2], -1), shift.reshape(intercept.shape)
+        P = len(family.powers)
+        return cls(_by_member(coef, P), _by_member(intercept, P), results, (family, labels, costs))
+
+    @cached_property
+    def objective(self) -> np.ndarray:
+        family, labels, costs = self.problems_of
+        if family.scatter.regular:
+            return _by_member(self.results.objective, len(family.powers))
+        # What is certified is what is returned, rounded in the user's units.
+        return _objectives(family, self.coef, self.intercept, labels, costs[None] * self.results.Cs[:, None])
+
+    @cached_property
+    def dual_objective(self) -> np.ndarray:
+        return np.minimum(_by_member(self.results.dual_objective, len(self.coef)), self.objective)
+
+    def problems(self, i=0, j=0) -> list[HingeResult]:
+        """The results of exponent i and C number j, one for each labelling."""
+        K = self.coef.shape[2]
+        found = [self.results[i * K + k, j] for k in range(K)]
+        return [
+            replace(
+                result, coef=self.coef[i, j, k], intercept=float(self.intercept[i, j, k]),
+                objective=float(self.objective[i, j, k]), dual_objective=float(self.dual_objective[i, j, k]),
+            )
+            for k, result in enumerate(found)
+        ]  # fmt: skip
+
+
+def _by_member(values, P):
+    """From axes (P K, C, ...) to (P, C, K, ...)."""
+    return np.ascontiguousarray(values.reshape(P, -1, *values.shape[1:]).swapaxes(1, 2))
+
+
+def _objectives(family, coef, intercept, labels, costs):
+    out = np.empty(coef.shape[:3])
+    for i, p in enumerate(family.powers):
+        for j, cost in enumerate(costs):
+            losses = hinge_losses(family.rows, (coef[i, j], intercept[i, j]), labels, cost)
+            out[i, j] = family.norms(coef[i, j], p) / 2 + losses
+    return out
+
+
+def hinge_losses(rows, separators, labels, costs):
+    """Weighted hinge loss of every labelling (K, n) at its separator, of some labellings at a time."""
+    coef, intercept = separators
+    losses = np.empty(len(coef))
+    for block in split(len(coef), len(costs)):
+        scores, signs = np.asarray(rows @ coef[block].T) + intercept[block], np.asarray(labels[block])
+        losses[block] = (np.maximum(0.0, 1.0 - signs * scores.T) * (signs != 0)) @ costs
+    return losses
+
+
+def without_columns(X, mask):
+    """X with some columns set to zero."""
+    return sparse.csr_array(X.multiply(~mask)) if sparse.issparse(X) else np.where(mask, 0.0, X)

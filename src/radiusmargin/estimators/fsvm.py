@@ -1,0 +1,460 @@
+"""F-SVM and its family: a max-margin separator in a metric that is learned with it.
+
+The model is that of Wu, Zuo, Zhu and Lin, "F-SVM: Combination of feature transformation and SVM learning via convex
+relaxation", eliminated to the form that the mathematics page derives and solved exactly.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from .._blocks import split
+from .._checks import check_choice, check_number, check_positive
+from .._linalg import lstsq
+from .._types import ClassWeight, Gamma, KernelLike, RandomState
+from ..geometry.enclosing_ball import minimum_enclosing_ball
+from ..geometry.tempered import NO_SPREAD, RANK_TOL, standardised_range
+from ..solvers import Batch, Options, rows_of
+from ..solvers.metric.alternating import solve_alternating
+from ..solvers.metric.exact import solve_exact
+from ..solvers.metric.norm import Constrained, MetricNorm, Penalised
+from ..solvers.metric.problem import RadiusMarginProblem
+from ..solvers.metric.projected_gradient import solve_projected_gradient
+from .base import MarginClassifier, check_common, estimator
+from .expansion import expansion_root, learn_expansion
+from .family import Family, hinge_losses
+from .features import FeatureChoice, Raw
+from .metric import MetricTransformerMixin, metric_root, metric_root_of_blocks
+
+SOLVERS = {
+    "exact": solve_exact,
+    "alternating": solve_alternating,
+    "projected-gradient": solve_projected_gradient,
+}
+
+NEARLY_WHITE = 0.9  # exponents from which all components of a kernel are too many
+
+
+@estimator
+class FSVM(MetricTransformerMixin, MarginClassifier):
+    """Support vector machine that learns a feature transformation together with its separator.
+
+    Minimises, over separators w, b and metrics M, ::
+
+        1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b))    subject to    tr(MT) <= n
+
+    where T is the scatter of the (standardised) features, tempered by `whitening`. Without a kernel no scaling of the
+    features is needed: the decision function does not change when features are shifted or rescaled, nor, with
+    ``whitening=1``, under any invertible linear map. A kernel takes the rows as they are, as in `SVC`: scale them first.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss. It means what it means in `SVC` on standardised features.
+    rho : float or None, default=None
+        None selects the constrained form above; a number the penalised form ``... + rho tr(MT)`` of the paper's
+        Eq. 12, in which only ``C / sqrt(rho)`` matters and small values give w = 0.
+    eta : float, default=0.0
+        Smoothing: adds ``eta/2 tr(M^{-1})``, which gives M full rank. Zero is F-SVM, whose M has rank one; large values
+        approach the semi-whitening of the paper's initialisation.
+    whitening : float in [-1, 1], default=1.0
+        Exponent p of T = n R^p: 1 is F-SVM, 0 the SVM on standardised features, 1/2 the semi-whitened SVM. Below 0 features
+        are standardised less, divided by the power 1 + p of their deviation: -1 is the SVM in the units of the data, as `SVM`
+        is. Wide data (more than 5,000 columns) cannot be whitened unless rows are few: use 0 or less.
+    rank_tol : float, default=1e-4
+        Directions along which the standardised rows deviate by no more than this (an absolute threshold for their singular values,
+        as in `LinearDiscriminantAnalysis`) are left out where whitening is above 0: whitening would blow up what is mostly the
+        rounding of the numbers in a file. Components of a kernel are compared with the largest one. 0 leaves out only what
+        double precision cannot tell from zero.
+    scatter : {"total", "within"}, default="total"
+        Scatter about the overall mean, or pooled within the classes.
+    coupling : {"separate", "shared"}, default="separate"
+        With more than two classes: a metric per problem of two, or one metric for all, which makes `coef_` of low rank.
+    multi_class : {"ovo", "ovr"} or None, default=None
+        More than two classes as problems of two: every pair of classes (the model of `SVC`; its predictions are votes),
+        or every class against the rest (that of `LinearSVC`), which can fail where no class outweighs the others. None is
+        "ovo", but "ovr" for a sparse matrix of 1,000 columns or more that has no more rows than columns, such as text, where it
+        is the more accurate; where there are more than ten pairs per row (with 20 rows a class: of more than 400 classes) or the
+        separators of all pairs would hold more than 64 MB and ten times the numbers that X stores; and with
+        ``coupling="shared"``, whose time grows with the cube of the number of problems.
+    kernel : str, callable or transformer, default="linear"
+        Any kernel of `KernelMap`, of the rows as they are. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the
+        model is linear in its features.
+    gamma, degree, coef0, n_components
+        Parameters of the kernel. At whitening 0 (with the total scatter, no `eta` or `rho`) its features are not formed: the
+        model is that of `SVC`, and the certificate that of the kernel problem. Else, or with `n_components`, the model is
+        linear in the components of a `KernelMap`, and the certificate is that of the model in those. Their number is a real
+        parameter at a whitening near 1: if all are kept, every labelling is fitted exactly, whatever the kernel, and a warning
+        says so.
+    solver : {"exact", "alternating", "projected-gradient"}, default="exact"
+        "alternating" takes turns between M in closed form and the separator; "projected-gradient" descends on M by
+        gradient steps, as Algorithm 1 of the paper, and stops short of the optimum: `dual_gap_` bounds by how much.
+    fit_intercept : bool, default=True
+    class_weight : dict, "balanced" or None, default=None
+        Factors of `sample_weight`, in the loss and in the scatter.
+    tol : float, default=1e-6
+        Relative duality gap to reach.
+    max_iter : int, default=1000
+        Newton steps, or rounds of the other solvers, for each problem.
+    warm_start : bool, default=False
+        Start from the previous solution when `fit` is called again on as many rows (``solver="exact"``); with a kernel at
+        whitening 0 unless C has grown, from where the way is no shorter.
+    cache_size : float, default=500
+        Megabytes for rows of a kernel at whitening 0.
+    n_jobs : int or None, default=None
+        Threads over the problems of several classes, and over rows that are scored by a kernel; -1 takes every core.
+    random_state : int, RandomState or None, default=None
+        Used only by kernel maps that draw landmarks.
+    verbose : int, default=0
+        1 prints a line per problem and keeps `history_`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_problems, n_features)
+        Separators in the user's units (in the features of the kernel map, with a kernel): one for two classes, else one
+        per pair of classes i < j, positive on the side of j, or one per class.
+    intercept_ : ndarray of shape (n_problems,)
+    components_ : ndarray of shape (rank, n_features)
+        L with M = L'L. With a metric per problem, M is their mean. L is symmetric in standardised units where M has full
+        rank, so that `transform` does not depend on the user's; else its rows are scaled eigenvectors.
+    objective_, dual_objective_, dual_gap_, max_dual_gap_ : float
+        Value of the problem above at the separators that were found and their metrics (the best one for its separator;
+        with ``solver="projected-gradient"`` that at which it stopped), a lower bound of the minimum over separators and
+        metrics, and the relative difference. Summed over the problems; `max_dual_gap_` is the largest of one of them.
+    radius_, margin_ : ndarray of shape (n_problems,)
+        Radius of the enclosing ball of the data and margin ``1 / |v|`` of the separator, in the learned metric.
+    n_dropped_ : int
+        Directions that were left out by `rank_tol`, such as a column that is the sum of others but for rounding.
+    n_iter_ : int
+    support_, support_vectors_, dual_coef_, n_support_
+        With a kernel at whitening 0, as in `SVC`; there is no `coef_` then, and `components_` are combinations of the
+        support. `dual_objective_` is NaN where the kernel turned out not to be positive semi-definite.
+    history_ : list of dict
+        Objective, dual objective and gap of each round, one list after the other for the problems. Only with ``verbose``
+        or a solver other than "exact"; with rows in chunks always, the gap of all rows after each pass.
+    n_passes_ : int
+        Passes over rows in chunks, where they came so.
+
+    Notes
+    -----
+    T is a power of R on the range of R: rank-deficient data (fewer rows than features, collinear or constant features) are
+    solved there. Its rank is that of the standardised rows up to `rank_tol`. At whitening 0 and below all features that vary are in, and sparse input stays sparse, with any
+    number of columns. Above, it does where the scatter has (clearly) full rank; else the rows are projected to dense ones of that
+    rank.
+
+    Different models may be fitted in threads at the same time. One object must not be fitted by several threads at once, as
+    with all estimators of scikit-learn: `fit` writes to it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from radiusmargin import FSVM
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = FSVM(C=0.1, whitening=0.5).fit(X, y)
+    >>> bool(model.score(X, y) > 0.97), bool(model.dual_gap_ < 1e-6)
+    (True, True)
+    """
+
+    _accepts_sparse = True
+    _previous: ClassVar[Previous | None] = None  # what the fit before has left for a warm start
+
+    C: float = 1.0
+    _: KW_ONLY
+    rho: float | None = None
+    eta: float = 0.0
+    whitening: float = 1.0
+    rank_tol: float = RANK_TOL
+    scatter: str = "total"
+    coupling: str = "separate"
+    multi_class: str | None = None
+    kernel: KernelLike = "linear"
+    gamma: Gamma = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    n_components: float | None = None
+    solver: str = "exact"
+    fit_intercept: bool = True
+    class_weight: ClassWeight = None
+    tol: float = 1e-6
+    max_iter: int = 1000
+    warm_start: bool = False
+    cache_size: float = 500
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
+
+    def _check_parameters(self):
+        check_common(self)
+        if self.rho is not None:
+            check_positive("rho", self.rho)
+        check_number("eta", self.eta, 0)
+        check_number("whitening", self.whitening, -1, 1, high_allowed=True)
+        check_number("rank_tol", self.rank_tol, 0, 1)
+        check_choice("scatter", self.scatter, ("total", "within"))
+        check_choice("coupling", self.coupling, ("separate", "shared"))
+        check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
+        check_choice("solver", self.solver, tuple(SOLVERS))
+        plain = self._is_plain and self.scatter == "total" and self.coupling == "separate"
+        if self.whitening < 0 and not (plain and FeatureChoice.of(self).is_linear):
+            raise ValueError(
+                f"whitening={self.whitening!r}: below 0 only columns are scaled, which needs kernel='linear', eta=0, rho=None, "
+                "scatter='total', coupling='separate' and solver='exact'."
+            )
+
+    def _learn(self, training, listeners):
+        choice = FeatureChoice.of(self)
+        plain = self._is_plain and not self._is_shared(training)
+        if plain and choice.has_kernel and self.whitening == 0 and self.scatter == "total":
+            return self._learn_expansion(choice, training, listeners)
+        space = choice.explicit(self.whitening)
+        rows = space.fit(training.X, training.costs)
+        self._warn_if_degenerate(space, *rows.shape)
+        if plain:
+            return self._learn_plain(space, rows, training, listeners)
+        return self._learn_metric(space, rows, training, listeners)
+
+    @property
+    def _in_pairs(self):
+        return False if self.multi_class is None and self.coupling == "shared" else super()._in_pairs
+
+    @property
+    def _is_plain(self):
+        """Whether this is F-SVM itself, one hinge problem for each labelling, unless they share a metric."""
+        return self.rho is None and self.eta == 0 and self.solver == "exact"
+
+    def _is_shared(self, training):
+        return self.coupling == "shared" and training.reduction.n_classes > 2
+
+    def _warn_if_degenerate(self, space, n, d):
+        """With all n - 1 components the whitened Gram matrix is I - 11'/n, whatever the kernel: nothing is learnt."""
+        if isinstance(space, Raw) or self.eta > 0 or self.whitening < NEARLY_WHITE or d < n - 1:
+            return
+        warnings.warn(
+            f"FSVM keeps all {d} components of the kernel at whitening={self.whitening:g}: it can only reproduce the labels "
+            f"of its {n} training rows. Set n_components to fewer, eta > 0, or less whitening.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+    @property
+    def _rank_tol(self):
+        return float(self.rank_tol) if self.whitening > 0 else 0.0
+
+    # -- the plain F-SVM: one hinge problem per labelling -----------------------------------------------------------
+
+    def _learn_plain(self, space, rows, training, listeners):
+        labels, costs, p = training.labels, training.costs, self.whitening
+        family = Family.on(space, rows, training, self.scatter, (p,), self._rank_tol)
+        keep_dropped(self, family.scatter.n_dropped)
+        start = self._start(training, rows.shape[1])
+        with listeners.problems(labels):
+            fit = family.fit(labels, costs, [float(self.C)], self._options, start and family.start(*start))
+        results = fit.problems()
+        self._keep(space, training, results, (fit.coef[0, 0], fit.intercept[0, 0]))
+        self._describe(results, listeners)
+        self._remember(fit.results.alpha, (self.coef_, self.intercept_))
+        self._keep_metric(family.scatter, _ranges(rows, self.coef_))
+
+    def _keep_metric(self, scatter, ranges):
+        """The metrics of the separators, from the scatter and the ranges of their scores."""
+        # w'M^+w for every labelling, whose M has rank one: the enclosing ball is then half the range of the scores.
+        K, d = self.coef_.shape
+        blocks = split(K, d) if d < K else [slice(None)]
+        if len(blocks) == 1:
+            white = self._white(scatter)
+            unit = self._measure(ranges, np.linalg.norm(white, axis=1))
+            # The root is unique in standardised units, so that it does not depend on the user's.
+            root = metric_root(self.coef_ * scatter.scale * unit, white * unit if K > 1 else None)
+        else:  # of many separators some at a time
+            lengths = [np.linalg.norm(self._white(scatter, block), axis=1) for block in blocks]
+            unit = self._measure(ranges, np.concatenate(lengths))
+            root = metric_root_of_blocks(
+                (self.coef_[block] * scatter.scale * unit[block], self._white(scatter, block) * unit[block])
+                for block in blocks
+            )
+        self.components_ = root * scatter.inverse_scale
+
+    def _white(self, scatter, block=slice(None)):
+        return scatter.whitened(self.coef_[block], self.whitening) / np.sqrt(scatter.total)
+
+    def _measure(self, ranges, lengths):
+        """Radius and margins, from the ranges of scores and the lengths of w.
+
+        Returns what makes rows of w a root of the mean metric.
+        """
+        inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        self.radius_ = ranges / 2 * inverse
+        self.margin_ = np.where(lengths > 0, inverse, np.inf)
+        return inverse[:, None] / np.sqrt(len(lengths))
+
+    @property
+    def _options(self):
+        # A little is left to the change of units, in which what is returned is rounded.
+        return Options(0.95 * float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
+
+    def _scatter_in_chunks(self):
+        if not self._is_plain or self.coupling == "shared" or self.warm_start:
+            raise ValueError(
+                "FSVM takes rows in chunks only with rho=None, eta=0, solver='exact', coupling='separate' and "
+                "warm_start=False; for the others fit to a sample in memory."
+            )
+        return self.whitening > 0 or self.scatter == "within"
+
+    def _learn_chunks(self, training):
+        scatter = training.scatter(self.scatter, self._rank_tol)
+        keep_dropped(self, scatter.n_dropped)
+        results = self._solve_chunks(training, training.tempered(scatter, float(self.whitening)), float(self.tol))
+        self._keep_metric(scatter, np.array([r.high - r.low for r in results]))
+        return results
+
+    # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
+
+    def _learn_expansion(self, choice, training, listeners):
+        options = Options(float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
+        # Multipliers of a smaller C are a worse start than none: those that were at their bound leave it one by one.
+        alpha = self._multipliers(training) if self._previous and self.C <= self._previous.C else None
+        fit = learn_expansion(choice, training, self.C, options, listeners, alpha=alpha)
+        self._keep_expansion(fit, training)
+        keep_dropped(self, 0)
+        self._remember(fit.found.alpha)
+        scores, coef = (fit.found.scores[:, 0] - fit.found.intercept).T, np.asarray(fit.found.coef[:, 0])
+        unit = self._measure(np.ptp(scores, axis=0), np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
+        self.components_ = expansion_root(scores, coef, unit)[:, fit.support]
+
+    # -- the rest of the family: a metric that is found by iteration, in standardised units ---------------------------
+
+    def _learn_metric(self, space, rows, training, listeners):
+        labels, costs = training.labels, training.costs
+        scatter = self._metric_scatter(space, rows, training)
+        keep_dropped(self, scatter.n_dropped)
+        # Centring conditions the problem, but only an intercept can undo it.
+        centred = bool(self.fit_intercept) and not (sparse.issparse(rows) and scatter.regular)
+        norm = MetricNorm(scatter.standardised_matrix(self.whitening), float(self.eta))
+        groups = [np.arange(len(labels))] if self._is_shared(training) else np.arange(len(labels))[:, None]
+        problems = self._metric_problems((rows, scatter, norm, centred), training, groups)
+        results = []
+        for problem in problems:
+            with listeners.problems([problem.Y]):
+                results.append(SOLVERS[self.solver](problem))
+        coef, intercept = scatter.lift(
+            np.concatenate([r.coef for r in results]),
+            np.concatenate([r.intercept for r in results]),
+            centred=centred,
+        )
+        returned = scatter.lower(coef, intercept, centred=centred)[0]
+        losses = self.C * hinge_losses(rows, (coef, intercept), labels, costs)
+        results = [
+            problem.returned(result, returned[group].T, losses[group].sum())
+            for result, problem, group in zip(results, problems, groups, strict=True)
+        ]
+        self._keep(space, training, results, (coef, intercept))
+        self._describe(results, listeners)
+        self._remember(np.concatenate([r.alpha for r in results]), (coef, intercept))
+        roots = np.concatenate([r.root for r in results]) / np.sqrt(len(results))
+        white = None if len(results) == 1 else roots @ norm.root
+        root = metric_root(roots if scatter.regular else roots @ scatter.eigenvectors.T, white)
+        self.components_ = root * scatter.inverse_scale
+        measures = [_radius_and_margins(problem.X, norm, r) for problem, r in zip(problems, results, strict=True)]
+        self.radius_ = np.concatenate([np.full(len(margins), radius) for radius, margins in measures])
+        self.margin_ = np.concatenate([margins for _, margins in measures])
+
+    def _metric_scatter(self, space, rows, training):
+        if self.whitening == 0 and self.scatter == "total" and isinstance(space, Raw) and not self.fit_intercept:
+            scatter = standardised_range(rows, training.costs)
+        else:
+            scatter = space.tempered(rows, training.codes, training.costs, self.scatter, self._rank_tol)
+        if not len(scatter.eigenvalues):
+            raise ValueError(NO_SPREAD)
+        return scatter
+
+    def _metric_problems(self, geometry, training, groups):
+        rows, scatter, norm, centred = geometry
+        penalty = Constrained(scatter.total) if self.rho is None else Penalised(float(self.rho))
+        start = self._start(training, rows.shape[1])
+        if start is not None:
+            start = (*scatter.lower(*start[:2], centred=centred), start[2])
+        X = scatter.project(rows, centred=centred)
+        X, C = rows_of(sparse.csr_array(X) if sparse.issparse(X) else X), np.array([float(self.C)])
+        problems = []
+        for group in groups:
+            losses = Batch(X, training.labels[group], training.costs, C, intercept=training.intercept)
+            own = None if start is None else tuple(part[group] for part in start)
+            problems.append(RadiusMarginProblem(losses, norm, penalty, self._options, own))
+        return problems
+
+    def _describe(self, results, listeners):
+        for k, result in enumerate(results):
+            listeners.report(k, result)
+        if self.verbose or self.solver != "exact":
+            self.history_ = [dict(entry, column=k) for k, r in enumerate(results) for entry in r.history]
+
+    # -- warm starts ------------------------------------------------------------------------------------------------
+
+    def _forget(self):
+        """All but where a warm start begins."""
+        super()._forget()
+        if not self.warm_start:
+            self.__dict__.pop("_previous", None)
+
+    def _remember(self, alpha, separators=()):
+        if self.warm_start:  # copies: the fitted attributes are the user's
+            kept = tuple(part.copy() for part in separators)
+            self._previous = Previous(self.C, alpha.reshape(len(alpha), -1), kept)
+
+    def _start(self, training, d):
+        """(coef, intercept, alpha) of the previous fit where it fits this one's shapes and learnt something."""
+        alpha = self._multipliers(training)
+        if alpha is None or not self._previous.separators:
+            return None
+        coef, intercept = self._previous.separators
+        return (coef, intercept, alpha) if coef.shape == (len(alpha), d) and coef.any(axis=1).all() else None
+
+    def _multipliers(self, training):
+        """Those of the previous fit, for this C, where they are as many."""
+        previous = self._previous
+        if previous is None or self.solver != "exact" or previous.alpha.shape != training.labels.shape:
+            return None
+        # Multipliers at their bound stay there when C changes; where weights have shrunk, so do all.
+        alpha = previous.alpha / previous.C
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = max(1.0, np.nanmax(alpha / training.costs))
+        return alpha * (self.C / excess)
+
+
+def keep_dropped(model, n_dropped):
+    """Set `n_dropped_`, and print it where `verbose` asks for it."""
+    model.n_dropped_ = n_dropped
+    if model.verbose and n_dropped:
+        print(
+            f"[{type(model).__name__}] {n_dropped} direction(s) left out: the rows deviate by no more than "
+            f"rank_tol={model.rank_tol:g} there"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Previous:
+    """What a fit leaves to a warm start: its C, multipliers (K, n), and (coef, intercept), which a kernel machine has not."""
+
+    C: float
+    alpha: np.ndarray
+    separators: tuple[np.ndarray, ...]
+
+
+def _ranges(rows, coef):
+    """Ranges of the scores of separators (K, d), some of them at a time."""
+    blocks = split(len(coef), rows.shape[0])
+    return np.concatenate([np.ptp(np.asarray(rows @ coef[block].T), axis=0) for block in blocks])
+
+
+def _radius_and_margins(rows, norm, result):
+    """Radius of the data and margins of the separators in the metric M = A'A: ``1 / |v|`` for ``A'v = w``."""
+    # Solved where T is the identity: A is large where the data are thin.
+    v = lstsq((result.root @ norm.root).T, norm.root @ result.coef.T, rcond=None)[0]
+    with np.errstate(divide="ignore"):
+        return minimum_enclosing_ball(np.asarray(rows @ result.root.T)).radius, 1.0 / np.linalg.norm(v, axis=0)

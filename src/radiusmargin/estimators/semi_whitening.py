@@ -1,0 +1,68 @@
+"""The paper's initialisation, semi-whitened PCA, as a transformer of its own."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._checks import check_weights
+from .._types import ArrayLike
+from ..geometry.tempered import RANK_TOL, tempered_scatter
+from .metric import MetricTransformerMixin
+
+
+class SemiWhitening(MetricTransformerMixin, BaseEstimator):
+    """Scale the principal directions by the fourth root of their variances, half-way to whitening.
+
+    ``z = R^{-1/4} D^{-1/2} (x - mean)`` with D the variances and R the correlations of the features: the metric ``M ~
+    S^{-1/2}`` of the paper's Theorem 4. A linear SVM on z is ``FSVM(whitening=0.5)`` with the same C.
+
+    Parameters
+    ----------
+    standardise : bool, default=True
+        False takes the covariance in place of R, in the units of the data, as the paper does; the result then depends
+        on those units.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+    components_ : ndarray of shape (n_components, n_features)
+        The map L; square where the scatter has full rank, else one row per direction of its range. Of standardised rows directions
+        of less than 1e-4 deviations are left out, as by the `rank_tol` of `FSVM`.
+
+    Notes
+    -----
+    The scale that the paper prints for its initial metric is inverted (erratum E3); a scale only rescales C, so
+    none is applied here. See `radiusmargin.geometry.powers.semi_whitening` for the corrected one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 10.0], [1.0, 10.0]])
+    >>> SemiWhitening().fit_transform(X).tolist()
+    [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]
+    """
+
+    def __init__(self, *, standardise: bool = True):
+        self.standardise = standardise
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the map from the scatter of X; y is ignored."""
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        weight = check_weights(sample_weight, len(X))
+        rank_tol = RANK_TOL if self.standardise else 0.0  # else columns may be small by their units
+        space = tempered_scatter(X, sample_weight=weight, standardise=self.standardise, rank_tol=rank_tol)
+        roots = space.eigenvectors * space.eigenvalues**-0.25
+        L = roots @ space.eigenvectors.T if len(space.eigenvalues) == X.shape[1] else roots.T
+        self.mean_ = space.mean
+        self.components_ = L * space.inverse_scale if len(L) else np.zeros((1, X.shape[1]))
+        return self
+
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """``L (x - mean)`` for every row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return (X - self.mean_) @ self.components_.T

@@ -1,0 +1,19 @@
+"""The paper's experiments: a specification becomes a plan of cells, cells become records, and records tables."""
+
+from .plan import Cell, make_plan
+from .run import execute
+from .spec import Spec, SpecError, builtin_specs, load_spec
+from .store import Store
+from .summary import Summary
+
+__all__ = [
+    "Cell",
+    "Spec",
+    "SpecError",
+    "Store",
+    "Summary",
+    "builtin_specs",
+    "execute",
+    "load_spec",
+    "make_plan",
+]

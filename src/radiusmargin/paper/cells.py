@@ -1,0 +1,172 @@
+"""Run one cell: split, choose, fit, score; whatever goes wrong becomes part of the record."""
+
+from __future__ import annotations
+
+import time
+import traceback
+import warnings
+from collections import Counter
+
+import numpy as np
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from ..tables import TaskData
+from .calibration import calibrate, class_scores, probabilities
+from .face_cells import verified
+from .limits import OutOfTime, time_limit
+from .metrics import measured
+from .plan import Cell
+from .portrait import portrait, search_portrait
+from .provenance import provenance
+from .seeds import seed_for
+from .splits import inner_folds, outer_split, paper_folds, stratified_rows
+from .tuning import Chosen, choose, final_estimator, pipeline, within_rank
+
+__all__ = ["fit_chosen", "refittable", "run_cell"]
+
+#: A timing repeats a fit until so many seconds have passed, but no more than so many times.
+TIMING_SECONDS, TIMING_REPEATS = 0.3, 20
+
+
+def run_cell(cell: Cell, task: TaskData, seconds: float | None = None) -> dict:
+    """The record of a cell, for the store.
+
+    An exception does not leave this function: it is recorded with ``status="error"``, as is a cell that takes more than
+    ``seconds``. One thread of BLAS is used, so that cells may run side by side and their times mean something.
+    """
+    record = {"key": cell.key, "cell": cell.axes(), "seed": cell.seed, "status": "ok"}
+    start = time.perf_counter()
+    with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with time_limit(seconds):
+                record |= _PROTOCOLS[cell.protocol](cell, task)
+        except OutOfTime:
+            record |= {"status": "error", "error": "over the time budget", "over_budget": True}
+        except Exception as error:  # whatever it is, the other cells go on
+            record |= {
+                "status": "error",
+                "error": f"{type(error).__name__}: {error}",
+                "traceback": traceback.format_exc(limit=-6),
+            }
+    record["warnings"] = _counted(caught)
+    record["seconds"] = time.perf_counter() - start
+    return record | {"provenance": provenance()}
+
+
+def _honest(cell, task) -> dict:
+    """Everything is chosen and fitted on the training part; the test part is looked at once."""
+    train, test = outer_split(task, cell)
+    (X, unseen), y = task.encoded(train, test), task.y[train]
+    chosen = choose(cell, X, y, inner_folds(y, cell))
+    fitted, fit_seconds = fit_chosen(cell, chosen, X, y)
+    start = time.perf_counter()
+    predicted = fitted.predict(unseen)
+    predict_seconds = time.perf_counter() - start
+    result = {
+        **_judged(cell, fitted, (X, y), unseen, task.y[test], predicted),
+        "inner_accuracy": chosen.score,
+        "params": _plain(chosen.params),
+        "n_configurations": chosen.n_configurations,
+        "n_train": len(train),
+        "n_test": len(test),
+        "tune_seconds": chosen.seconds,
+        "fit_seconds": fit_seconds,
+        "predict_seconds": predict_seconds,
+        "gap": _gap(fitted),
+    }
+    if cell.run == 0 and cell.kernel == "linear":
+        result["portrait"] = portrait(fitted, X)
+    if cell.run == 0 and (search := search_portrait(fitted)):
+        result["search"] = search
+    return result
+
+
+def _judged(cell, fitted, training, unseen, truth, predicted) -> dict:
+    """All metrics of a prediction; probabilities of models that have none cost more fits, and are made when asked for."""
+    has_own = hasattr(fitted, "predict_proba")
+    found = None
+    if has_own or cell.metric == "log_loss":
+        calibration = None if has_own else calibrate(refittable(fitted, cell.inner_folds), *training)
+        found = probabilities(fitted, calibration, unseen)
+    return measured(truth, predicted, fitted.classes_, scores=class_scores(fitted, unseen), probabilities=found)
+
+
+def refittable(fitted, n_folds):
+    """A copy that may be fitted on other rows: a search that was given its folds draws as many of its own."""
+    model = clone(fitted)
+    if "model__cv" in model.get_params():
+        model.set_params(model__cv=n_folds)
+    return model
+
+
+def _paper(cell, task) -> dict:
+    """As printed: the folds that choose the hyper-parameters are the folds that are reported."""
+    folds = paper_folds(task, cell)
+    chosen = choose(cell, task.X, task.y, folds)
+    return {
+        "accuracy": chosen.score,
+        "params": _plain(chosen.params),
+        "n_configurations": chosen.n_configurations,
+        "n_train": len(folds[0][0]),
+        "n_test": len(folds[0][1]),
+        "tune_seconds": chosen.seconds,
+    }
+
+
+def _timing(cell, task) -> dict:
+    """Seconds of one fit on nine tenths of the set, at hyper-parameters chosen on a sample of it."""
+    train, test = paper_folds(task, cell)[0]
+    X, y = task.X[train], task.y[train]
+    rows = np.arange(len(y))
+    if len(y) > cell.timing_rows:
+        rows = stratified_rows(y, cell.timing_rows, seed_for("timing", cell.dataset, cell.run))
+    chosen = choose(cell, X[rows], y[rows], inner_folds(y[rows], cell))
+    seconds, began = [], time.perf_counter()
+    while not seconds or (time.perf_counter() - began < TIMING_SECONDS and len(seconds) < TIMING_REPEATS):
+        fitted, taken = fit_chosen(cell, chosen, X, y)
+        seconds.append(taken)
+    return {
+        "fit_seconds": float(np.median(seconds)),
+        "n_fits": len(seconds),
+        "accuracy": float(fitted.score(task.X[test], task.y[test])),
+        "params": _plain(chosen.params),
+        "n_configurations": chosen.n_configurations,
+        "n_train": len(train),
+        "n_test": len(test),
+        "tune_seconds": chosen.seconds,
+        "gap": _gap(fitted),
+    }
+
+
+_PROTOCOLS = {"honest": _honest, "paper": _paper, "timing": _timing, "pairs": verified}
+
+
+def fit_chosen(cell, chosen: Chosen, X, y):
+    """The model at the chosen configuration and its seconds; those of the search, where that made it.
+
+    Of the processor, not of the clock: what else runs on the machine is no property of the model.
+    """
+    if chosen.estimator is not None:
+        return chosen.estimator, chosen.seconds
+    model = pipeline(within_rank(cell, len(y)), **chosen.params)
+    start = time.process_time()
+    model.fit(X, y)
+    return model, time.process_time() - start
+
+
+def _gap(fitted) -> float | None:
+    gap = getattr(final_estimator(fitted), "dual_gap_", None)
+    return None if gap is None else float(gap)
+
+
+def _plain(params) -> dict:
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
+
+
+def _counted(caught) -> list[dict]:
+    """Warnings by kind, with the first message of each."""
+    kinds = Counter(w.category.__name__ for w in caught)
+    first = {w.category.__name__: str(w.message)[:300] for w in reversed(caught)}
+    return [{"kind": kind, "count": count, "message": first[kind]} for kind, count in kinds.items()]

@@ -1,0 +1,66 @@
+"""Models of scikit-learn that users know, as entries like ours: what a model of ours is to be measured by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, LinearSVC
+
+from ..estimators import ModelEntry
+from ..estimators.grids import Grid, Powers
+
+__all__ = ["DUMMY", "REFERENCES"]
+
+#: The model that looks at no feature: what does not beat it has learnt nothing.
+DUMMY = "dummy"
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """A grid without C: the first configurations are the ones to keep."""
+
+    own: dict
+
+    def without(self, names) -> Choices:
+        """The grid where these parameters are not to be chosen."""
+        return Choices({name: values for name, values in self.own.items() if name not in names})
+
+    def within(self, budget: int) -> dict:
+        """The values of every parameter, the longest axes cut first.
+
+        >>> Choices({"depth": [3, None], "rate": [0.1, 0.03, 0.3]}).within(4)
+        {'depth': [3, None], 'rate': [0.1, 0.03]}
+        """
+        lengths = {name: len(values) for name, values in self.own.items()}
+        while prod(lengths.values()) > budget and max(lengths.values()) > 1:
+            lengths[max(lengths, key=lengths.get)] -= 1
+        return {name: values[: lengths[name]] for name, values in self.own.items()}
+
+
+def _same(grid) -> dict:
+    """One grid whatever the features of the others are."""
+    return {"grid": grid, "kernel_grid": grid}
+
+
+LINEAR = _same(Grid(C=Powers(centre=-1, spacing=3, reach=11)))
+REFERENCE = "scikit-learn"
+
+REFERENCES = (
+    ModelEntry(key=DUMMY, name="dummy", estimator=DummyClassifier, **_same(None), reference=REFERENCE),
+    ModelEntry(key="logistic", name="LogisticRegression", estimator=LogisticRegression, fixed={"max_iter": 1000},
+               **LINEAR, reference=REFERENCE),
+    ModelEntry(key="linear-svc", name="LinearSVC", estimator=LinearSVC, fixed={"dual": "auto", "random_state": 0},
+               **LINEAR, reference=REFERENCE),
+    ModelEntry(key="svc", name="SVC", estimator=SVC,
+               **_same(Grid(C=Powers(centre=2, spacing=3, reach=9), gamma=Powers(centre=-4, spacing=2, reach=6, most=4))),
+               reference=REFERENCE),
+    ModelEntry(key="gradient-boosting", name="HistGradientBoosting", estimator=HistGradientBoostingClassifier,
+               fixed={"random_state": 0, "early_stopping": False},
+               **_same(Choices({"learning_rate": [0.1, 0.03]})), reference=REFERENCE),
+    ModelEntry(key="random-forest", name="RandomForest", estimator=RandomForestClassifier, fixed={"random_state": 0},
+               **_same(Choices({"max_features": ["sqrt", 0.5]})), reference=REFERENCE),
+)  # fmt: skip

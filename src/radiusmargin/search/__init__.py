@@ -1,0 +1,15 @@
+"""Choosing hyper-parameters: regularisation paths, cross-validation in batched calls, and criteria without refitting."""
+
+from .autosvm import AutoSVM
+from .fsvmcv import FSVMCV
+from .one_fit import radius_margin_bound, span_loo
+from .path import FSVMPath, fsvm_path
+
+__all__ = [
+    "FSVMCV",
+    "AutoSVM",
+    "FSVMPath",
+    "fsvm_path",
+    "radius_margin_bound",
+    "span_loo",
+]

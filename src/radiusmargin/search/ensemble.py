@@ -1,0 +1,181 @@
+"""The average of members: each divided by the size of its scores, so that none outweighs the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+from scipy import sparse
+
+from .._blocks import split
+from .._linalg import eigh, qr
+from ..estimators.expansion import certificate_of, fit_expansion
+from ..estimators.family import Family
+from ..estimators.features import Raw
+from ..estimators.linear import LinearModel, Sum
+from ..estimators.metric import RANK
+from ..geometry.powers import with_positive_pivots
+from ..solvers.result import Certificate
+from .data import BLOCK
+from .fold_by_fold import fit_smoothed
+from .plan import Member
+
+LEAST_ROWS = 64  # whose scores are formed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """The model, and the certificates of the members together.
+
+    `directions` (K, rank) turn scores of the problems into rows of the metric that the separators make; `shares` are what
+    each member's scores were multiplied by: its weight over their size.
+    """
+
+    model: Sum
+    directions: np.ndarray
+    shares: dict[Member, float]
+    certificate: Certificate
+    n_dropped: int
+
+
+class Averaging:
+    """Fits members to all training rows, and averages their scores; of the data themselves that is one linear model."""
+
+    def __init__(self, training, options):
+        self.training, self.options = training, options
+        self.n_dropped = 0  # most directions that a member has left out
+
+    def of(self, weights, groups) -> Averaged:
+        """The average of members by their weights."""
+        parts, shares, certificate, scores = [], {}, Certificate(), 0.0
+        for group in groups:
+            own = {m: weights[m] for m in sorted(weights, key=lambda m: (m.whitening, m.C)) if group.holds(m)}
+            if own:
+                fit = self._expansion if group.is_expansion else self._explicit
+                part, own_scores, own_shares, own_certificate = fit(group.kind.training(self.training), group, own)
+                parts.append(replace(part, space=group.kind.space(part.space)))
+                scores, certificate = scores + own_scores, certificate + own_certificate
+                shares |= zip(own, own_shares, strict=True)
+        model = Sum(_joined(parts))
+        directions = _directions(self._spread(model.parts, scores))
+        return Averaged(model, directions, shares, certificate, self.n_dropped)
+
+    def _explicit(self, training, group, weights):
+        """(model, its scores, shares, certificate) of members that share features."""
+        members, costs = list(weights), training.costs
+        space = group.features.explicit(group.powers[0])
+        rows = space.fit(training.X, costs)
+        fit = self._smoothed if group.eta > 0 else self._family
+        coef, intercept, certificate = fit(space, rows, group, members)
+        shares = over_sizes(weights, self._sizes(rows, coef, intercept))
+        coef, intercept = np.einsum("mkd,m->kd", coef, shares), np.einsum("mk,m->k", intercept, shares)
+        model = LinearModel(space, coef, intercept, training.reduction)
+        scores = (
+            0.0 if isinstance(space, Raw) else rows @ coef.T
+        )  # of the data themselves they are formed once, if at all
+        return model, scores, shares, certificate
+
+    def _spread(self, parts, scores):
+        """Rows (., K) whose second moment is the covariance of the scores, from those of kernels and what is linear."""
+        X, weight = self.training.X, self.training.costs
+        linear = [part.coef for part in parts if isinstance(part.space, Raw)]
+        if linear and len(parts) == 1 and not sparse.issparse(X) and len(X) > X.shape[1]:
+            return qr(_centred(X, weight), mode="r") @ linear[0].T
+        return _centred(scores + sum(np.asarray(X @ coef.T) for coef in linear), weight)
+
+    def _family(self, space, rows, group, members):
+        training, found = self.training, []
+        for power, own in groupby(members, key=lambda m: m.whitening):
+            family = Family.on(space, rows, training, group.scatter, (power,), group.features.rank_tol)
+            self.n_dropped = max(self.n_dropped, family.scatter.n_dropped)
+            found.append(family.fit(training.labels, training.costs, [m.C for m in own], self.options))
+        certificates = [Certificate.of(f.objective, f.dual_objective, f.results.n_iter) for f in found]
+        coef, intercept = (np.concatenate([getattr(f, name)[0] for f in found]) for name in ("coef", "intercept"))
+        return coef, intercept, sum(certificates, Certificate())
+
+    def _smoothed(self, space, rows, group, members):
+        rank_tol = group.features.rank_tol
+        models = [fit_smoothed(m, space, rows, self.training, self.options, rank_tol) for m in members]
+        self.n_dropped = max(self.n_dropped, *(m.n_dropped_ for m in models))
+        certificates = [Certificate(m.objective_, m.dual_objective_, m.n_iter_, m.max_dual_gap_) for m in models]
+        coef, intercept = (np.array([getattr(m, name) for m in models]) for name in ("coef_", "intercept_"))
+        return coef, intercept, sum(certificates, Certificate())
+
+    def _expansion(self, training, group, weights):
+        Cs, costs = [m.C for m in weights], training.costs
+        alone = len(training.labels) == 1  # else each problem looks at its own rows only, which is quicker
+        space, found = fit_expansion(group.features, training, Cs, self.options, keep_scores=alone)
+        scores = found.scores if alone else _scores(space, training.X, found)
+        sizes = np.sqrt((scores**2 @ costs / costs.sum()).mean(axis=0))
+        shares = over_sizes(weights, sizes)
+        coef, intercept = np.einsum("kcn,c->kn", np.asarray(found.coef), shares), found.intercept @ shares
+        support = np.flatnonzero(coef.any(axis=0))
+        model = LinearModel(space.part(support), coef[:, support], intercept, training.reduction)
+        return model, np.einsum("kcn,c->nk", scores, shares) - intercept, shares, certificate_of(found)
+
+    def _sizes(self, rows, coef, intercept):
+        """Root mean squares of the scores of members with separators (M, K, d)."""
+        (M, K, d), costs = coef.shape, self.training.costs
+        squares = np.zeros((M, K))
+        for some in split(M, LEAST_ROWS * K, BLOCK):
+            separators, constants = coef[some].reshape(-1, d).T, intercept[some].ravel()
+            for block in split(rows.shape[0], len(constants), BLOCK):
+                decision = np.asarray(rows[block] @ separators) + constants
+                squares[some] += (costs[block] @ decision**2).reshape(-1, K)
+        return np.sqrt(squares.mean(axis=1) / costs.sum())
+
+
+def _scores(space, X, found):
+    """Decision values (K, C, n) of combinations of training rows, on these rows."""
+    K, C, n = found.coef.shape
+    support = np.unique(found.coef.matrix.indices)
+    values = space.part(support).scores(X, found.coef.matrix[:, support].toarray())
+    return values.T.reshape(K, C, n) + found.intercept[..., None]
+
+
+def over_sizes(weights, sizes):
+    """Weights of members over the sizes of their scores; none for one that says zero everywhere."""
+    return np.divide(list(weights.values()), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+
+
+def _joined(parts):
+    """Linear models of the data themselves as one, and the others."""
+    raw = [part for part in parts if isinstance(part.space, Raw)]
+    if len(raw) < 2:
+        return tuple(parts)
+    whole = replace(raw[0], coef=sum(part.coef for part in raw), intercept=sum(part.intercept for part in raw))
+    return (whole, *(part for part in parts if not isinstance(part.space, Raw)))
+
+
+def _centred(rows, weight):
+    """Rows about their mean, times the roots of their shares of the weight."""
+    p = weight / weight.sum()
+    return np.sqrt(p)[:, None] * (rows - p @ rows)
+
+
+def _directions(Z):
+    """`directions_of` scores with the covariance Z'Z, from inner products of the rows of Z where these are fewer."""
+    if len(Z) >= Z.shape[1]:
+        return directions_of(Z.T @ Z)
+    unit = _over_deviations(np.linalg.norm(Z, axis=0))
+    Z = Z * unit
+    values, axes = eigh(Z @ Z.T)
+    kept = values > RANK * max(values[-1], 0.0)
+    return _positive(unit, Z.T @ (axes[:, kept] / np.sqrt(values[kept])))
+
+
+def directions_of(covariance):
+    """What turns scores into coordinates of their mean metric: each of unit variance, directions by their size."""
+    unit = _over_deviations(np.sqrt(np.diag(covariance)))
+    values, axes = eigh(unit[:, None] * covariance * unit)
+    return _positive(unit, axes[:, values > RANK * max(values[-1], 0.0)])
+
+
+def _over_deviations(deviation):
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0) / np.sqrt(len(deviation))
+
+
+def _positive(unit, axes):
+    """In the units of the scores, the largest first, each with a sign of its own."""
+    return unit[:, None] * with_positive_pivots(axes[:, ::-1].T).T

@@ -1,0 +1,201 @@
+"""What each column of a table holds: numbers, categories, dates, text, or nothing one can learn from.
+
+Only the kind of a column is found out here, from all rows. What is estimated (medians, categories) is fitted later, on
+training rows, by :class:`~radiusmargin.tables.table_encoder.TableEncoder`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from .checks import import_pandas, listed, too_many_values
+from .task import DataError, UnknownNameError
+
+__all__ = ["Columns", "column_kinds", "parse_dates"]
+
+#: How dates are written, in the order of trying; ISO 8601 includes times and zones.
+DATE_FORMATS = (
+    "ISO8601", "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%Y %H:%M",
+    "%m/%d/%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y",
+)  # fmt: skip
+
+#: A column with at least this share of numbers or dates is meant as one: what else is in it is asked about.
+MOSTLY = 0.8
+
+#: Texts of this many words on average are prose rather than names.
+PROSE_WORDS = 3
+
+#: What a cell may hold that is no single value: Parquet has columns of these.
+NESTED = (list, tuple, set, dict, np.ndarray)
+
+#: Names of columns that number the rows.
+IDENTIFIER = re.compile(
+    r"(row|index|id|nr|no|key|uuid|column 1|unnamed: 0)|.*[_ -](id|key|uuid)|.*[a-z]I[dD]", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The kinds of the columns that are used, and a sentence about whatever is not obvious.
+
+    ``kinds`` maps a name to ``"number"``, ``"category"``, ``"text"`` or ``"date FORMAT"``.
+    """
+
+    kinds: dict[str, str]
+    messages: tuple[str, ...] = ()
+
+
+def column_kinds(frame, *, categories=(), drop=()) -> Columns:
+    """Find out what the columns of a table hold.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The features.
+    categories, drop : iterable of str
+        Columns that are categories whatever they look like, and columns to leave out.
+
+    Raises
+    ------
+    DataError
+        If a column holds numbers or dates but for a few words: the message asks what those mean.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.5, 2, 3], "hue": ["red", "blue", "red"],
+    ...                       "day": ["2020-01-31", "2020-02-01", None], "none": [None] * 3})
+    >>> found = column_kinds(frame)
+    >>> found.kinds
+    {'size': 'number', 'hue': 'category', 'day': 'date ISO8601'}
+    >>> print(*found.messages, sep="\\n")
+    one-hot encoded: hue
+    dates as numbers (year, month, weekday, days): day
+    columns left out: none (empty)
+    """
+    for name in (*categories, *drop):
+        if name not in frame.columns:
+            raise UnknownNameError(f"there is no column {name!r}; the columns are {listed(frame.columns, 30)}")
+    pd = import_pandas()
+    numeric = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=bool)
+    empty = frame.isna().all().to_numpy()
+    kinds, left_out = {}, [f"{name} (as you asked)" for name in drop]
+    for name, is_numeric, is_empty in zip(frame.columns, numeric, empty, strict=True):
+        if name in drop:
+            continue
+        if is_empty:
+            kind, why = "", "empty"
+        elif name in categories:
+            kind, why = "category", ""
+        else:
+            kind, why = (_kind_of_numbers if is_numeric else _kind_of_texts)(frame[name], name)
+        if kind:
+            kinds[name] = kind
+        else:
+            left_out.append(f"{name} ({why})")
+    return Columns(kinds, tuple(_sentences(kinds, left_out)))
+
+
+def _sentences(kinds, left_out):
+    of = {kind: [name for name in kinds if kinds[name].startswith(kind)] for kind in ("category", "date", "text")}
+    for what, names in (
+        ("one-hot encoded", of["category"]),
+        ("dates as numbers (year, month, weekday, days)", of["date"]),
+        ("free text, its words hashed to 256 columns", of["text"]),
+        ("columns left out", left_out),
+    ):
+        if names:
+            yield f"{what}: {listed(names)}"
+    written = {kinds[name].partition(" ")[2] for name in of["date"]}
+    if any("%d/%m" in form for form in written):
+        yield "dates with slashes are read as day/month/year"
+
+
+def _kind_of_numbers(series, name):
+    """Numbers are numbers, but for a column that only counts the rows and says so by its name."""
+    if IDENTIFIER.fullmatch(str(name).strip()) or IDENTIFIER.fullmatch(str(name).strip().lower()):
+        values = series.dropna().to_numpy(dtype=float)
+        if len(values) == len(series) and len(np.unique(values)) == len(values) and (values == np.round(values)).all():
+            return "", "numbers the rows"
+    return "number", ""
+
+
+def _kind_of_texts(series, name):
+    pd = import_pandas()
+    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+        return "date ISO8601", ""
+    values = series.dropna()
+    if values.map(lambda value: isinstance(value, NESTED)).any():
+        return "", "lists or records"
+    if values.map(lambda value: isinstance(value, bool | np.bool_)).all():
+        return "category", ""
+    texts = values.astype(str).str.strip()
+    numbers = pd.to_numeric(texts, errors="coerce")
+    if numbers.notna().all():  # whole ones beyond 64 bits
+        return _kind_of_numbers(numbers.reindex(series.index), name)
+    _require_numbers_throughout(pd, texts, name)
+    form = _date_format(pd, texts, name)
+    if form:
+        return f"date {form}", ""
+    n_different = texts.nunique()
+    if not too_many_values(n_different, len(series)):
+        return "category", ""
+    if texts.iloc[:1000].str.split().str.len().mean() >= PROSE_WORDS:
+        return "text", ""
+    return "", f"{n_different} different texts"
+
+
+def _require_numbers_throughout(pd, texts, name):
+    """Ask what a few words mean in a column of numbers; as categories, every number would be one."""
+    words = texts[pd.to_numeric(texts, errors="coerce").isna()]
+    if len(words) > (1 - MOSTLY) * len(texts) or texts.nunique() <= 2:
+        return
+    found = listed([repr(word) for word in words.value_counts().index], 5)
+    raise DataError(
+        f"column {name!r} holds numbers in {len(texts) - len(words)} of {len(texts)} rows, and else {found}: are these "
+        f"missing values? Then say --missing {words.iloc[0]!r}. Is the column a category? Then say --categories {name!r}"
+    )
+
+
+def _date_format(pd, texts, name):
+    """How the dates of a column are written, None if it holds none."""
+    if not texts.str.contains(r"\d").iloc[:100].mean() >= MOSTLY:
+        return None
+    head = texts.iloc[:100]
+    shares = {form: _parsed_dates(pd, head, form).notna().mean() for form in DATE_FORMATS}
+    likely = [form for form in DATE_FORMATS if shares[form] >= MOSTLY]
+    for form in likely:
+        if _parsed_dates(pd, texts, form).notna().all():
+            return form
+    if likely:
+        strange = texts[_parsed_dates(pd, texts, likely[0]).isna()]
+        raise DataError(
+            f"column {name!r} holds dates in {len(texts) - len(strange)} of {len(texts)} rows, and else "
+            f"{listed([repr(text) for text in strange.unique()], 5)}: are these missing values? Then say --missing "
+            f"{strange.iloc[0]!r}. Is the column a category? Then say --categories {name!r}"
+        )
+    return None
+
+
+def _parsed_dates(pd, texts, form):
+    # Years with a fraction and bare numbers are no dates, though ISO 8601 has 2020 for a year.
+    if form == "ISO8601":
+        texts = texts.where(texts.str.contains(r"^\d{4}-?\d{2}-?\d{2}(?:$|[T ])", regex=True))
+    return pd.to_datetime(texts, format=form, errors="coerce", utc=True)
+
+
+def parse_dates(series, form):
+    """The dates of a column written in a given format, gaps as NaT; a DataError that names what is no date."""
+    pd = import_pandas()
+    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+        return pd.to_datetime(series, utc=True)
+    texts = series.astype(str).str.strip().mask(series.isna())
+    dates = _parsed_dates(pd, texts, form)
+    strange = texts[dates.isna() & series.notna()]
+    if len(strange):
+        told = "ISO 8601" if form == "ISO8601" else form
+        raise DataError(f"column {series.name!r} must hold dates written as {told}, got {listed(strange.unique(), 3)}")
+    return dates

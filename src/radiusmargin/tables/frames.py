@@ -1,0 +1,86 @@
+"""A user's data frame as a task: labels taken out, kinds of columns found, numbers left to the folds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .checks import MANY_VALUES, clean_labels, label_values, listed
+from .columns import column_kinds
+from .table_encoder import TableEncoder
+from .task import DataError, TaskData
+
+__all__ = ["table_task"]
+
+#: Numbers of which some occur less often than this are a quantity, where there are many of them.
+RARE = 5
+
+
+def table_task(frame, target, *, name, messages=(), categories=(), drop=()) -> TaskData:
+    """The task of a table whose columns may be numbers, categories, dates or text.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Column names must be unique.
+    target : str
+        The column with the labels; rows without one are left out.
+    name : str
+    messages : iterable of str
+        What was already done to the data.
+    categories, drop : iterable of str
+        As in :func:`~radiusmargin.tables.columns.column_kinds`; a target among the categories is no quantity.
+    """
+    messages = list(messages)
+    labelled = frame[target].notna().to_numpy()
+    if not labelled.all():
+        messages.append(f"rows without a label left out: {(~labelled).sum()}")
+        frame = frame.loc[labelled]
+    y = clean_labels(label_values(frame[target]), target)
+    if target not in categories:
+        _require_classes(y, target)
+    X = frame.drop(columns=target).reset_index(drop=True)
+    if not X.shape[1]:
+        raise DataError(f"{name} holds no feature columns besides the target")
+    found = column_kinds(X, categories=[c for c in categories if c != target], drop=drop)
+    X = X[list(found.kinds)]
+    messages += [*found.messages, *_gaps(X, found.kinds), *_constant(name, X)]
+    return TaskData(name, X, y, tuple(X.columns), messages=tuple(messages), encoder=TableEncoder(found.kinds))
+
+
+def _require_classes(y, target):
+    """Refuse a column of numbers that measures rather than names."""
+    values, counts = np.unique(y, return_counts=True)
+    if y.dtype.kind != "U" and len(values) > MANY_VALUES and counts.min() < RARE:
+        raise DataError(
+            f"column {target!r} holds {len(values)} different numbers from {values[0]} to {values[-1]}, some in fewer than"
+            f" {RARE} rows: a quantity, not a class label. Choose another target, or bin it first; if these are classes, say"
+            f" --categories {target!r}"
+        )
+
+
+def _gaps(X, kinds):
+    """Which columns have gaps, and what becomes of them."""
+    counts = {name: count for name, count in X.isna().sum().items() if count}
+    median = [
+        f"{name} ({count})" for name, count in counts.items() if kinds[name] != "category" and kinds[name] != "text"
+    ]
+    own = [f"{name} ({count})" for name, count in counts.items() if kinds[name] == "category"]
+    if median:
+        yield f"missing values, filled with the median of the training rows: {listed(median)}"
+    if own:
+        yield f"missing values, a category of their own: {listed(own)}"
+
+
+def _constant(name, X):
+    """Which columns say nothing; a DataError if all do."""
+    numbers = X.select_dtypes(["number", "bool"])
+    with np.errstate(invalid="ignore"):
+        constant = set(numbers.columns[(numbers.max() == numbers.min()).to_numpy() & ~numbers.isna().any().to_numpy()])
+    constant |= {c for c in X.columns if c not in numbers.columns and X[c].nunique(dropna=False) == 1}
+    if len(constant) == X.shape[1]:
+        raise DataError(f"{name}: all {X.shape[1]} features are constant, there is nothing to learn from")
+    infinite = numbers.columns[np.isinf(numbers.to_numpy(dtype=float, na_value=np.nan)).any(axis=0)]
+    if len(infinite):
+        raise DataError(f"{name} holds infinite values in {listed(infinite)}; replace them first")
+    if constant:
+        yield f"constant, kept: {listed([c for c in X.columns if c in constant])}"

@@ -1,0 +1,200 @@
+"""A user's own file as a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+
+from . import formats
+from .checks import checked_task, clean_labels, listed, require_size
+from .delimited import read_csv
+from .frames import table_task
+from .task import DataError, TaskData, UnknownNameError
+
+__all__ = ["read_rows", "read_table"]
+
+TARGET_NAMES = ("target", "class", "label", "y")
+
+
+def read_table(
+    path: str | Path,
+    target: str | int | None = None,
+    *,
+    missing: Iterable[str] = (),
+    categories: Iterable[str] = (),
+    drop: Iterable[str] = (),
+) -> TaskData:
+    """Read a file with a table of features and labels.
+
+    Takes CSV and TSV, ARFF and LIBSVM text (each also gzipped), Parquet and npz. What the columns hold is found out
+    (:func:`~radiusmargin.tables.columns.column_kinds`) and told in the ``messages`` of the result; medians and
+    categories are left to its ``encoder``, which is to be fitted on training rows.
+
+    Parameters
+    ----------
+    path : str or Path
+    target : str, int or None
+        The column with the labels, by name or by position (negative from the end). By default the column
+        called target, class, label or y, in any case; else the last one. In an npz file, the name of the
+        array of labels. A LIBSVM file has its labels in front, so there it must be None.
+    missing : iterable of str
+        Words that stand for a missing value, beside the usual ones; of text tables.
+    categories, drop : iterable of str
+        Columns that are categories whatever they look like, and columns to leave out; of tables with named columns.
+
+    Returns
+    -------
+    TaskData
+
+    Raises
+    ------
+    DataError
+        If the file is missing, empty or not readable, has two columns of one name or no such target, if it
+        holds one class only, or features that are all constant.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "toys.csv")
+    >>> _ = path.write_text("size,hue,kind\\n1,red,ball\\n2,blue,ball\\n9,red,cube\\n", encoding="utf-8")
+    >>> task = read_table(path)
+    >>> task.feature_names, task.y.tolist()
+    (('size', 'hue'), ['ball', 'ball', 'cube'])
+    >>> task.encoded([0, 1, 2], [0])[1].tolist()  # size, blue, red
+    [[1.0, 0.0, 1.0]]
+    >>> print(task.note)
+    no column is called target, class, label or y: the last one, 'kind', is the target; one-hot encoded: hue
+    >>> folder.cleanup()
+    """
+    path = Path(path)
+    suffix = kind_of_file(path)
+    if suffix in _FRAMES:
+        frame, messages = _FRAMES[suffix](path, missing)
+        column, said = choose_target(list(frame.columns), target)
+        return table_task(
+            frame, column, name=name_of_file(path), messages=[*messages, *said], categories=categories, drop=drop
+        )
+    if missing or categories or drop:
+        raise DataError(f"{path.name}: missing, categories and drop are for tables with named columns")
+    return _ARRAYS[suffix](path, target)
+
+
+def read_rows(path, missing=()):
+    """The rows of a file with or without labels, for a model that is there: a data frame, or the X of an npz file."""
+    path = Path(path)
+    suffix = kind_of_file(path)
+    if suffix in _FRAMES:
+        return _FRAMES[suffix](path, missing)[0]
+    if suffix == ".npz":
+        arrays = formats.read_npz(path)
+        found = next((arrays[key] for key in ("X", "data") if key in arrays), None)
+        if found is None or found.ndim != 2:
+            raise DataError(f"{path.name} needs a matrix X; it has {listed(arrays) or 'none'}")
+        return found
+    return formats.read_svmlight(path)[0].toarray()
+
+
+def kind_of_file(path) -> str:
+    """The suffix that says how a file is read."""
+    if path.is_dir():
+        raise DataError(f"{path} is a folder, not a file")
+    suffix = (path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix).lower()
+    if suffix not in (*_FRAMES, *_ARRAYS):
+        raise DataError(f"{path.name}: unknown kind of file {suffix!r}; known are {', '.join((*_FRAMES, *_ARRAYS))}")
+    return suffix
+
+
+def name_of_file(path) -> str:
+    """The name of a file as tables, pages and figures can show it.
+
+    >>> name_of_file(Path("data/t\\x1b[2J.csv"))
+    't�[2J.csv'
+    """
+    return "".join(character if character.isprintable() else "�" for character in path.name)
+
+
+def choose_target(columns, target) -> tuple[str, list[str]]:
+    """The name of the target column, and a message where it had to be guessed.
+
+    >>> choose_target(["Class", "a"], None)
+    ('Class', [])
+    >>> choose_target(["a", "b"], -2)[0], choose_target(["a", "b"], "1")[0]
+    ('a', 'b')
+    """
+    if target is None:
+        lowered = [str(column).lower() for column in columns]
+        for name in TARGET_NAMES:
+            if name in lowered:
+                return columns[lowered.index(name)], []
+        told = f"no column is called {', '.join(TARGET_NAMES[:-1])} or {TARGET_NAMES[-1]}"
+        return columns[-1], [f"{told}: the last one, {columns[-1]!r}, is the target"]
+    if target in columns:
+        return target, []
+    try:  # a command line can only pass text, so "3" may be a position
+        return columns[int(target)], []
+    except (ValueError, IndexError):
+        raise UnknownNameError(f"there is no column {target!r}; the columns are {listed(columns, 30)}") from None
+
+
+def _read_npz(path, target) -> TaskData:
+    arrays = formats.read_npz(path)
+    X, y, target, messages = _features_and_labels(path, arrays, target)
+    require_size(path, X.shape[1])
+    names = arrays.get("feature_names", np.array([f"x{j + 1}" for j in range(X.shape[1])]))
+    if names.shape != X.shape[1:]:
+        raise DataError(f"{path.name}: feature_names of shape {names.shape} for {X.shape[1]} features")
+    if X.dtype.kind not in "fiub":
+        raise DataError(f"{path.name}: the features are of type {X.dtype}, not numbers")
+    y = clean_labels(y, target)
+    gaps = np.isnan(X.astype(float))
+    if not gaps.any():
+        return checked_task(name_of_file(path), X.astype(float), y, names, messages=messages)
+    messages.append(f"missing values, filled with the median of the training rows: {listed(names[gaps.any(axis=0)])}")
+    encoder = SimpleImputer(strategy="median", keep_empty_features=True)
+    task = checked_task(
+        name_of_file(path), np.where(gaps, 0.0, X), y, names, messages=messages
+    )  # all else must be in order
+    return replace(task, X=X.astype(float), encoder=encoder)
+
+
+def _features_and_labels(path, arrays, target):
+    """X and y from the arrays of an npz file: separate, or one matrix that holds both."""
+    features = next((key for key in ("X", "data") if key in arrays), None)
+    if features is None:
+        if len(arrays) != 1 or next(iter(arrays.values())).ndim != 2:
+            raise DataError(f"{path.name} needs arrays X and y; it has {listed(arrays) or 'none'}")
+        matrix = next(iter(arrays.values()))
+        column, messages = choose_target([f"x{j + 1}" for j in range(matrix.shape[1])], target)
+        j = int(column[1:]) - 1
+        return np.delete(matrix, j, axis=1), matrix[:, j], column, messages
+    others = [key for key in arrays if key != features]
+    label = target if target is not None else next((k for k in others if k.lower() in TARGET_NAMES), None)
+    if label not in others:
+        wanted = "array y" if target is None else f"array {target!r}"
+        raise DataError(f"{path.name} has no {wanted} of labels; it has {listed(arrays)}")
+    X, y = arrays[features], arrays[label]
+    if X.ndim != 2 or y.shape != (len(X),):
+        raise DataError(f"{path.name}: {features} of shape {X.shape} and {label} of shape {y.shape} do not fit")
+    return X, y, label, []
+
+
+def _read_libsvm(path, target) -> TaskData:
+    if target is not None:
+        raise DataError(f"{path.name}: LIBSVM files carry the label in front of each line; leave out the target")
+    X, y = formats.read_svmlight(path)
+    names = [f"x{j + 1}" for j in range(X.shape[1])]
+    return checked_task(name_of_file(path), X, clean_labels(y, "label"), names)
+
+
+_FRAMES = {
+    ".csv": lambda path, missing: read_csv(path, missing=missing),
+    ".tsv": lambda path, missing: read_csv(path, "\t", missing),
+    ".parquet": lambda path, missing: formats.read_parquet(path),
+    ".arff": lambda path, missing: formats.read_arff(path),
+}
+_ARRAYS = {".npz": _read_npz, ".svm": _read_libsvm, ".libsvm": _read_libsvm}
