@@ -23,14 +23,11 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import QuantileTransformer
 
 from radiusmargin import FSVM, FSVMCV
-from radiusmargin.estimators.features import FeatureChoice
-from radiusmargin.estimators.units import Standard
+from radiusmargin.estimators.features import FeatureChoice, Standard
 from radiusmargin.multiclass import Reduction
 from radiusmargin.search.candidates import Grids, kinds_of
-from radiusmargin.search.data import SearchData
 from radiusmargin.search.evaluate import evaluate
-from radiusmargin.search.progress import Progress
-from radiusmargin.search.scoring import Scores
+from radiusmargin.search.scoring import Progress, Scores, SearchData
 from radiusmargin.solvers import Options
 
 REPEATS, FOLDS = 3, 5

@@ -18,7 +18,7 @@ from pathlib import Path  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy.stats import rankdata, wilcoxon  # noqa: E402
 
-from radiusmargin.paper import data as datasets
+from radiusmargin.paper import data as datasets  # noqa: E402
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 

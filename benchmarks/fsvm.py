@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from radiusmargin import FSVM
-from radiusmargin.geometry.scatter import scatter_matrix
 from radiusmargin.paper import data as datasets
+from radiusmargin.scatter import scatter_matrix
 from radiusmargin.solvers import hinge_svm
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 
-from radiusmargin.geometry.scatter import scatter_matrix
 from radiusmargin.paper import data as datasets
+from radiusmargin.scatter import scatter_matrix
 from radiusmargin.solvers import hinge_svm, hinge_svm_batch
 
 TARGET = 1e-3

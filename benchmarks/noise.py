@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import SVC
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM
-from radiusmargin.estimators.units import Ranks, Standard
+from radiusmargin.estimators.features import Ranks, Standard
 
 NEW_ROWS = 1000
 DATA = {

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from radiusmargin import SVM
-from radiusmargin.estimators.competitor import ColumnwiseCompetitor
+from radiusmargin.estimators.base import ColumnwiseCompetitor
 from radiusmargin.paper.data import make_waveform
 from radiusmargin.solvers import hinge_svm
 

@@ -1,7 +1,9 @@
 """Support vector machines that learn a feature transformation and a max-margin separator together."""
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError as _NotInstalled
+from importlib.metadata import version as _version
 
+from . import _moved
 from .estimators import (
     FSVM,
     MRSVM,
@@ -18,9 +20,11 @@ from .estimators import (
 )
 from .search import FSVMCV, AutoSVM
 
+_moved.install()
+
 try:
-    __version__ = version("radiusmargin")
-except PackageNotFoundError:  # a source tree that was never installed
+    __version__ = _version("radiusmargin")
+except _NotInstalled:  # a source tree that was never installed
     __version__ = "0+unknown"
 
 __all__ = [

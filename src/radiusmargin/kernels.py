@@ -189,3 +189,9 @@ def unit_rows(X):
     if sparse.issparse(X):
         return sparse.csr_array(X.multiply(inverse[:, None]))
     return X * inverse[:, None]
+
+
+__all__ = [
+    "KERNELS",
+    "KernelFunction",
+]

@@ -11,7 +11,8 @@ from labelled_points import labelled_points
 from scipy import sparse
 
 from radiusmargin import FSVM, FSVMCV, RMM, SVM, SigmaSVM
-from radiusmargin.outofcore import ArraySource, ChangedChunkError, entry
+from radiusmargin.outofcore import ArraySource, ChangedChunkError
+from radiusmargin.outofcore import sources as entry
 
 da = pytest.importorskip("dask.array", reason="dask is not installed: pip install 'radiusmargin[dask]'")
 dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe needs pandas and pyarrow")

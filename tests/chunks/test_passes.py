@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radiusmargin.outofcore import ArraySource, ChangedChunkError, Chunk, ReaderSource
-from radiusmargin.outofcore.driver import look, solve_chunked
-from radiusmargin.outofcore.moments import Moments
-from radiusmargin.outofcore.probe import Questions, Sift, Smooth
-from radiusmargin.outofcore.problem import ChunkedProblem, Coordinates
-from radiusmargin.outofcore.strategy import Limits
+from radiusmargin.outofcore.first_pass import Moments
+from radiusmargin.outofcore.heuristics import Limits
+from radiusmargin.outofcore.queries import Questions, Sift, Smooth
+from radiusmargin.outofcore.solver import ChunkedProblem, Coordinates, look, solve_chunked
 from radiusmargin.solvers import Options, hinge_svm
 
 SMALL = Limits(sample_numbers=600, near_numbers=1 << 24)  # a sample that leaves something to find out

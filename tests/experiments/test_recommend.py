@@ -10,8 +10,7 @@ from sklearn.impute import SimpleImputer
 from stubs import toy_plan, toy_task
 
 from radiusmargin.paper import Spec, Store, Summary, execute, make_plan
-from radiusmargin.paper.cells import run_cell
-from radiusmargin.paper.limits import OutOfTime, time_limit
+from radiusmargin.paper.cells import OutOfTime, run_cell, time_limit
 from radiusmargin.paper.metrics import METRICS, roc_auc
 from radiusmargin.paper.recommend import recommend
 from radiusmargin.paper.statistics import holm, nemenyi

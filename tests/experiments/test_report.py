@@ -12,7 +12,7 @@ from stubs import toy_plan
 from radiusmargin.app.final import fit_final
 from radiusmargin.app.model_page import model_page
 from radiusmargin.paper import Spec, outputs, workflow
-from radiusmargin.paper.portrait import search_portrait
+from radiusmargin.paper.diagnostics import search_portrait
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from stubs import toy_plan
 
-from radiusmargin.paper import Store, cells, execute, run
+from radiusmargin.paper import Store, cells, execute
+from radiusmargin.paper import store as run
 from radiusmargin.paper import store as store_module
 from radiusmargin.paper.store import Claims
 
@@ -148,7 +149,7 @@ import sys, time
 sys.path.insert(0, {here!r})
 from stubs import toy_plan
 from radiusmargin.paper import Store, execute
-from radiusmargin.paper import run
+from radiusmargin.paper import store as run
 real = run.run_cell
 def slow(cell, task, seconds):
     time.sleep({pause})

@@ -13,9 +13,9 @@ from stubs import toy_task
 
 from radiusmargin._writing import write_file
 from radiusmargin.paper import Spec, Summary, outputs, results
+from radiusmargin.paper.captions import provenance
 from radiusmargin.paper.differences import choice_table, difference_table, inner_table
-from radiusmargin.paper.paper import PAPER_ROWS, paper_value
-from radiusmargin.paper.provenance import provenance
+from radiusmargin.paper.printed import PAPER_ROWS, paper_value
 from radiusmargin.paper.tables import Table, TableCell, to_csv, to_html, to_latex, to_markdown
 from radiusmargin.paper.workflow import Outcome
 

@@ -11,8 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import kernels as functions
 from radiusmargin.estimators import KernelMap
+from radiusmargin.estimators.kernel_map import FunctionSource
 from radiusmargin.estimators.kernel_pca import pivoted_cholesky
-from radiusmargin.estimators.kernel_source import FunctionSource
 from radiusmargin.kernels import KernelFunction
 
 PARAMETERS = {

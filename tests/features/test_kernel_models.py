@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from radiusmargin import FSVM, FSVMCV, SVM
 from radiusmargin.estimators import KernelMap, LeadingFeatures
 from radiusmargin.paper.data import make_ringnorm
-from radiusmargin.solvers.kernel import backend
+from radiusmargin.solvers import kernel as backend
 
 
 def task(n=150, seed=0):

@@ -35,7 +35,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from radiusmargin import FSVM, RMM, SVM, SVML, AutoSVM
 from radiusmargin.app import Bundle, load_bundle, save_bundle
-from radiusmargin.paper.calibration import calibrate
+from radiusmargin.paper.metrics import calibrate
 from radiusmargin.tables import DataError
 from radiusmargin.tables.table_encoder import TableEncoder
 

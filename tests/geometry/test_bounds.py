@@ -8,9 +8,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from radiusmargin.geometry import diameter
-from radiusmargin.geometry.bounds import radius_bounds
-from radiusmargin.geometry.diameter import farthest_pair
+from radiusmargin import geometry as diameter
+from radiusmargin.geometry import farthest_pair, radius_bounds
 
 
 def assert_chain(bounds):

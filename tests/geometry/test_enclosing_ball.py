@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from radiusmargin.geometry._active_set import solve_small_ball
-from radiusmargin.geometry.enclosing_ball import minimum_enclosing_ball
+from radiusmargin.geometry import minimum_enclosing_ball, solve_small_ball
 
 
 def assert_certified(ball, X, tol=1e-9):

@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from radiusmargin.geometry.means import geometric_mean
-from radiusmargin.geometry.powers import matrix_power, range_basis, semi_whitening, whitening
-from radiusmargin.geometry.scatter import scatter_matrix
+from radiusmargin.scatter import geometric_mean, matrix_power, range_basis, scatter_matrix, semi_whitening, whitening
 
 
 def definite(rng, d, condition=1e3):

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from radiusmargin.geometry.enclosing_ball import minimum_enclosing_ball
-from radiusmargin.geometry.powers import whitening
-from radiusmargin.geometry.ratio import radius_margin
-from radiusmargin.geometry.scatter import scatter_matrix
+from radiusmargin.geometry import minimum_enclosing_ball, radius_margin
+from radiusmargin.scatter import scatter_matrix, whitening
 
 
 @pytest.fixture

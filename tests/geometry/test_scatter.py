@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from radiusmargin.geometry.scatter import scatter_matrix
-from radiusmargin.geometry.tempered import tempered_scatter
+from radiusmargin.scatter import scatter_matrix, tempered_scatter
 
 
 @pytest.fixture

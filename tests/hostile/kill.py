@@ -15,11 +15,11 @@ from radiusmargin.app.cli import main
 
 # What the commands import when they run, before the children are made.
 for name in (
-    "commands.compare",
-    "commands.reproduce",
-    "experiments.outputs",
-    "experiments.results",
-    "experiments.workflow",
+    "app.commands.compare",
+    "app.commands.reproduce",
+    "paper.outputs",
+    "paper.results",
+    "paper.workflow",
 ):
     import_module(f"radiusmargin.{name}")
 

@@ -9,8 +9,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold
 
 from radiusmargin import FSVM, FSVMCV, SVM, AutoSVM, SigmaSVM
-from radiusmargin.estimators.probability import Sigmoids, sigmoid
-from radiusmargin.geometry.tempered import tempered_scatter
+from radiusmargin.estimators.decision import Sigmoids, sigmoid
+from radiusmargin.scatter import tempered_scatter
 from radiusmargin.search.candidates import LEAST_OF_CLASS, MOST_ROWS, SAMPLE, sampled
 
 

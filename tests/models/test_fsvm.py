@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from radiusmargin import FSVM
-from radiusmargin.estimators.linear import LinearModel
-from radiusmargin.geometry.scatter import scatter_matrix
+from radiusmargin.estimators.decision import LinearModel
+from radiusmargin.scatter import scatter_matrix
 from radiusmargin.solvers import hinge_svm
 
 
@@ -153,7 +153,7 @@ def test_multiclass_attributes():
 
 
 def test_radius_margin_and_metric_agree_with_their_definitions():
-    from radiusmargin.geometry.enclosing_ball import minimum_enclosing_ball
+    from radiusmargin.geometry import minimum_enclosing_ball
 
     X, y = correlated()
     for model in (

@@ -91,7 +91,7 @@ def test_against_the_rest(params):
 @pytest.mark.parametrize("params", [{}, {"eta": 0.1}, {"rho": 0.01}, {"coupling": "shared"}])
 def test_rows_outside_a_pair_carry_no_loss(params):
     """The objective, from its definition: the norm of all pairs' separators in the scatter of all rows, and their losses."""
-    from radiusmargin.solvers.metric.norm import Constrained, MetricNorm, Penalised
+    from radiusmargin.solvers.metric.problem import Constrained, MetricNorm, Penalised
 
     model = FSVM(C=0.3, multi_class="ovo", tol=1e-8, **params).fit(X, y)
     assert model.dual_gap_ <= 1e-8

@@ -10,9 +10,9 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import FunctionTransformer
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM, SemiWhitening
-from radiusmargin.geometry.tempered import tempered_scatter
 from radiusmargin.outofcore import ArraySource
 from radiusmargin.paper import data as datasets
+from radiusmargin.scatter import tempered_scatter
 from radiusmargin.search import fsvm_path
 
 DATA = os.environ.get("RADIUSMARGIN_DATA")

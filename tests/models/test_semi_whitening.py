@@ -5,7 +5,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, SemiWhitening
-from radiusmargin.geometry.scatter import scatter_matrix
+from radiusmargin.scatter import scatter_matrix
 
 
 @parametrize_with_checks([SemiWhitening(), SemiWhitening(standardise=False)])

@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM
+from radiusmargin.estimators.decision import coupled, sigmoid
 from radiusmargin.estimators.features import FeatureChoice
-from radiusmargin.estimators.probability import coupled, sigmoid
 from radiusmargin.search import candidates as kinds
 
 FOLDS = StratifiedKFold(4)

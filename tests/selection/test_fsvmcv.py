@@ -13,16 +13,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV
+from radiusmargin.estimators.base import Training
 from radiusmargin.estimators.family import Family
-from radiusmargin.estimators.training import Training
-from radiusmargin.geometry.tempered import tempered_scatter, uncorrelated_scatter
 from radiusmargin.multiclass import Reduction
-from radiusmargin.search import fsvm_path, linear_folds, radius_margin_bound, span_loo
-from radiusmargin.search.data import HeldOut, SearchData
-from radiusmargin.search.linear_folds import FoldMoments
-from radiusmargin.search.plan import Member
-from radiusmargin.search.progress import Progress
-from radiusmargin.search.scoring import Scores
+from radiusmargin.scatter import tempered_scatter, uncorrelated_scatter
+from radiusmargin.search import fold_strategies, fsvm_path, radius_margin_bound, span_loo
+from radiusmargin.search.candidates import Member
+from radiusmargin.search.fold_strategies import FoldMoments
+from radiusmargin.search.scoring import HeldOut, Progress, Scores, SearchData
 from radiusmargin.solvers import Options, hinge_svm, hinge_svm_path
 
 # Scores of two fits agree to the last digit, as the weight check demands, only if the fits do.
@@ -360,7 +358,7 @@ def test_interrupt_keeps_what_was_scored(monkeypatch, kernel):
         return original(self, *args)
 
     monkeypatch.setattr(HeldOut, name, interrupted)
-    monkeypatch.setattr(linear_folds, "BATCH", 0)  # one fold at a time, as large ones are solved
+    monkeypatch.setattr(fold_strategies, "DENSE_BATCH", 0)  # one fold at a time, as large ones are solved
     model = FSVMCV(Cs=3, cv=4, whitening=0.0, kernel=kernel, random_state=0)
     with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="on 3 of 4 splits"):
         model.fit(X, y)

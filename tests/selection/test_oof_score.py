@@ -7,7 +7,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.model_selection import StratifiedKFold
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM
-from radiusmargin.search import out_of_fold
+from radiusmargin.search import scoring as out_of_fold
 
 SCORES = {None: accuracy_score, "balanced_accuracy": balanced_accuracy_score}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from radiusmargin import FSVMCV, AutoSVM
-from radiusmargin.search.linear_folds import FoldMoments
+from radiusmargin.search.fold_strategies import FoldMoments
 
 
 def with_outliers(shape, cells, size, seed):

@@ -16,8 +16,8 @@ from sklearn.datasets import (
 from sklearn.preprocessing import StandardScaler
 
 from radiusmargin import FSVMCV
-from radiusmargin.search.plan import Member
-from radiusmargin.search.race import Race
+from radiusmargin.search.candidates import Member
+from radiusmargin.search.racing import Race
 
 GAMMAS = (0.01, 0.1, 1.0, 10.0)
 

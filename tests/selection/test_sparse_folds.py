@@ -7,9 +7,8 @@ from sklearn.model_selection import ShuffleSplit
 
 from radiusmargin import FSVM, FSVMCV, SVM
 from radiusmargin.estimators.features import FeatureChoice
-from radiusmargin.geometry.scatter import feature_moments, sparse_moments
-from radiusmargin.geometry.tempered import can_whiten
-from radiusmargin.search import sparse_folds
+from radiusmargin.scatter import can_whiten, feature_moments, sparse_moments
+from radiusmargin.search import fold_strategies
 from radiusmargin.search.candidates import MANY, WIDE, defaults_of
 
 CS = [0.05, 1.0, 20.0]
@@ -29,7 +28,7 @@ def test_scores_are_those_of_single_fits(whitening, classes, class_weight, monke
     X, y = counts(classes=classes)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     splits = list(ShuffleSplit(3, test_size=0.3, random_state=0).split(X))
-    monkeypatch.setattr(sparse_folds, "BATCH", 200)  # some problems at a time
+    monkeypatch.setattr(fold_strategies, "SPARSE_BATCH", 200)  # some problems at a time
     search = FSVMCV(
         CS, whitening=whitening, cv=splits, cv_tol=1e-9, class_weight=class_weight, combine="best", multi_class="ovo"
     ).fit(X, y, weight)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from radiusmargin.solvers import Result, balanced
-from radiusmargin.solvers.conic.far_pairs import extreme_pairs, far_pairs
-from radiusmargin.solvers.conic.margin import best_intercept, prepare
-from radiusmargin.solvers.conic.program import ConicProgram, ConicSolverError, best_of
+from radiusmargin.solvers.conic.active_set import extreme_pairs, far_pairs
+from radiusmargin.solvers.conic.program import ConicProgram, ConicSolverError, best_intercept, best_of, prepare
 
 
 def hinge(margins, c):
@@ -92,7 +91,7 @@ def test_balanced_never_grows_a_component():
 @pytest.mark.parametrize("n", [2, 3, 50, 400])
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99, 1.0])
 def test_far_pairs_finds_the_farthest(n, share, monkeypatch):
-    monkeypatch.setattr("radiusmargin.solvers.conic.far_pairs.BLOCK", 1000)
+    monkeypatch.setattr("radiusmargin.solvers.conic.active_set.BLOCK", 1000)
     V = np.random.default_rng(n).normal(size=(n, 4)) + 7.0
     D = ((V[:, None] - V[None]) ** 2).sum(-1)
     pairs, distances = far_pairs(V, share * D.max(), limit=4)

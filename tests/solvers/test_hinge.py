@@ -31,7 +31,7 @@ from radiusmargin.solvers import (
     rows_of,
     solve,
 )
-from radiusmargin.solvers.hinge import numpy_twin
+from radiusmargin.solvers import reference as numpy_twin
 
 
 def overlapping(n=60, d=4, seed=0, shift=0.7):

@@ -24,8 +24,8 @@ from radiusmargin.solvers import (
     search_kernels,
     solve_kernel,
 )
-from radiusmargin.solvers.kernel import backend
-from radiusmargin.solvers.kernel.entry import PairOptions, solve_one
+from radiusmargin.solvers import kernel as backend
+from radiusmargin.solvers.kernel import PairOptions, solve_one
 
 KERNELS = {
     "rbf": KernelFunction("rbf", gamma=0.2),
@@ -439,7 +439,7 @@ def test_scores_of_new_rows(name, form, monkeypatch):
     rng = np.random.default_rng(0)
     X, vectors, coef = rng.standard_normal((70, 5)), rng.standard_normal((11, 5)), rng.standard_normal((3, 11))
     expected = KERNELS[name](X, vectors) @ coef.T
-    monkeypatch.setattr("radiusmargin.solvers.kernel.scores._BLOCK", 200)
+    monkeypatch.setattr("radiusmargin.solvers.kernel._BLOCK", 200)
     for n_threads in (1, 2):
         scores = kernel_scores(form(X), form(vectors), coef, kernel=KERNELS[name], n_threads=n_threads)
         np.testing.assert_allclose(scores, expected, atol=1e-10)

@@ -23,7 +23,7 @@ from radiusmargin.solvers import (
     hinge_svm_path,
     solve,
 )
-from radiusmargin.solvers.hinge import numpy_twin
+from radiusmargin.solvers import reference as numpy_twin
 
 
 def words(n=60, d=450, stored=12, seed=0):

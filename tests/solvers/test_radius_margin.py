@@ -3,15 +3,11 @@
 import numpy as np
 import pytest
 
-from radiusmargin.geometry.means import geometric_mean
+from radiusmargin.scatter import geometric_mean
 from radiusmargin.solvers import Batch, Dense, Options
-from radiusmargin.solvers.metric.alternating import solve_alternating
-from radiusmargin.solvers.metric.exact import solve_exact
-from radiusmargin.solvers.metric.matrix_newton import NuclearEnvelope, solve_matrix_newton
-from radiusmargin.solvers.metric.norm import Constrained, MetricNorm, Penalised
-from radiusmargin.solvers.metric.problem import RadiusMarginProblem, initial_state
-from radiusmargin.solvers.metric.projected_gradient import solve_projected_gradient
-from radiusmargin.solvers.metric.proximal_newton import solve_proximal_newton
+from radiusmargin.solvers.metric.alternating import solve_alternating, solve_projected_gradient
+from radiusmargin.solvers.metric.exact import NuclearEnvelope, solve_exact, solve_matrix_newton, solve_proximal_newton
+from radiusmargin.solvers.metric.problem import Constrained, MetricNorm, Penalised, RadiusMarginProblem, initial_state
 
 
 def make_problem(K=1, n=60, d=4, C=1.0, eta=0.0, penalty=None, seed=0, **kwargs):

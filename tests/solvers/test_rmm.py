@@ -14,9 +14,9 @@ from margin_problems import (
     svm,
 )
 
-from radiusmargin.solvers.conic.margin import prepare
+from radiusmargin.solvers.conic.active_set import Sifting
+from radiusmargin.solvers.conic.program import prepare
 from radiusmargin.solvers.conic.rmm import _Rows, _sifting, rmm
-from radiusmargin.solvers.conic.sifting import Sifting
 
 X, y = blobs()
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from radiusmargin._checks import ConvergenceWarning
 from radiusmargin.solvers import COMPILED, Batch, Options, Quadratics, Start, hinge_svm, hinge_svm_path, rows_of, solve
-from radiusmargin.solvers.hinge import numpy_twin
+from radiusmargin.solvers import reference as numpy_twin
 
 
 def twin(batch, options):

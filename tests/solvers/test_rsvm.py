@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from margin_problems import blobs, check_certificate, check_weights, hard_problems, margins, minimum, svm
 
-from radiusmargin.solvers.conic.margin import prepare
-from radiusmargin.solvers.conic.program import ConicProgram, ConicSolverError
+from radiusmargin.solvers.conic.active_set import Sifting, sifted
+from radiusmargin.solvers.conic.program import ConicProgram, ConicSolverError, prepare
 from radiusmargin.solvers.conic.rsvm import rsvm_mu_plus, rsvm_plus
-from radiusmargin.solvers.conic.sifting import Sifting, sifted
 
 X, y = blobs()
 BOTH = pytest.mark.parametrize("solve", [rsvm_mu_plus, rsvm_plus])

@@ -10,10 +10,10 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from ..paper import Spec, make_plan
-from ..paper.calibration import calibrate
+from ..paper.captions import provenance
 from ..paper.catalogue import is_scale_free, model_name
 from ..paper.cells import fit_chosen, refittable
-from ..paper.provenance import provenance
+from ..paper.metrics import calibrate
 from ..paper.splits import inner_folds
 from ..paper.tuning import choose, final_estimator
 from ..paper.workflow import dense

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._writing import write_file
-from ..paper.calibration import class_scores, probabilities
+from ..paper.metrics import class_scores, probabilities
 from ..tables import DataError, MissingDependencyError
 from ..tables.checks import import_pandas
 from ..tables.files import UNREADABLE, readable

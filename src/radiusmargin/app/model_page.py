@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..paper.diagnostics import search_portrait
 from ..paper.outputs import search_section
-from ..paper.portrait import search_portrait
 from ..paper.tables import Table, TableCell, to_html
 from .model_file import Bundle
 

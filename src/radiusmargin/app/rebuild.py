@@ -16,11 +16,9 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from ..estimators import KernelMap, list_models
-from ..estimators.features import Expansion, Mapped, Raw
+from ..estimators.decision import LinearModel, Sigmoids, Sum
+from ..estimators.features import Expansion, InUnits, Linear, Mapped, Ranks, Raw, Standard
 from ..estimators.kernel_pca import FittedMap
-from ..estimators.linear import LinearModel, Sum
-from ..estimators.probability import Sigmoids
-from ..estimators.units import InUnits, Linear, Ranks, Standard
 from ..kernels import KERNELS, KernelFunction
 from ..multiclass import Reduction
 from ..search import FSVMCV, AutoSVM

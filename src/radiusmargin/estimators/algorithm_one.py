@@ -11,9 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .._checks import check_count, check_number, check_positive
 from ..multiclass import taking_part
 from ..solvers.metric.algorithm_one import Descent, algorithm_one
-from .base import estimator
-from .competitor import ColumnwiseCompetitor
-from .metric import MetricTransformerMixin
+from .base import ColumnwiseCompetitor, estimator
+from .family import MetricTransformerMixin
 
 
 @estimator

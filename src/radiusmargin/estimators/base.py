@@ -1,11 +1,15 @@
-"""What every model shares: the estimator's protocol around a solver."""
+"""The data of a fit, checked: what every model is handed."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -22,18 +26,101 @@ from .._checks import (
     check_weights,
     is_plain_matrix,
 )
-from .._compat import CallbackSupportMixin, with_callbacks
-from .._types import ArrayLike, Data
-from ..multiclass import Reduction, check_several, class_weights
+from .._compat import CallbackSupportMixin, callback_context, told, with_callbacks
+from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
+from ..multiclass import Reduction, check_several, class_weights, taking_part
 from ..outofcore import in_chunks
-from ..outofcore.chunkwise import chunkwise
-from ..outofcore.fit import ChunkedTraining, keep_history, print_pass
-from ..solvers import Options, relative_gap
+from ..outofcore.fit import ChunkedTraining, chunkwise, keep_history, print_pass
+from ..solvers import IDENTITY, Batch, ClassLabels, Options, relative_gap, rows_of, solve
 from ..solvers.result import Certificate
+from .decision import Decides, LinearModel
 from .features import FeatureChoice, Mapped, Raw
-from .linear import Decides, LinearModel
-from .listeners import Listeners
-from .training import Training
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Rows of positive weight, and which of the classes each belongs to.
+
+    Attributes
+    ----------
+    X : ndarray or csr matrix of shape (n, d)
+    codes : ndarray of shape (n,)
+        Numbers of classes.
+    weight : ndarray of shape (n,)
+        Weights of the rows, without those of the classes.
+    kept : ndarray of shape (n,)
+        Which rows of the X that was given to `fit` they are.
+    reduction : Reduction
+        How the classes become problems of two.
+    factors : ndarray of shape (n_classes,)
+        Weights of the classes.
+    intercept : bool, default=True
+        Whether separators have one.
+    """
+
+    X: Any
+    codes: np.ndarray
+    weight: np.ndarray
+    kept: np.ndarray
+    reduction: Reduction
+    factors: np.ndarray
+    intercept: bool = True
+
+    @cached_property
+    def labels(self) -> ClassLabels:
+        """One labelling by -1, 0 and +1 per problem of two classes."""
+        return self.reduction.columns(self.codes)
+
+    @cached_property
+    def costs(self) -> np.ndarray:
+        """Weights of the losses: of the rows times those of the classes."""
+        return self.weight * self.factors[self.codes]
+
+
+# -- Who is told of a fit while it runs: scikit-learn's callbacks, and the terminal -----------------------------------
+
+
+class Listeners:
+    """Those of one fit of a model on some rows."""
+
+    def __init__(self, model, X, y):
+        self.model, self.context, self.data = model, callback_context(model), {"X": X, "y": y}
+
+    def fit(self):
+        """Around the whole of it."""
+        return nullcontext() if self.context is None else told(self.context, self.model, **self.data)
+
+    def problems(self, labels):
+        """Around the solution of some labellings, which are solved together."""
+        return nullcontext() if self.context is None else self._told_of(labels)
+
+    @contextmanager
+    def _told_of(self, labels):
+        with ExitStack() as stack:
+            for y in labels:
+                context = self.context.subcontext(task_name="problem")
+                stack.enter_context(told(context, self.model, X=self.data["X"], y=y))
+            yield
+
+    @property
+    def pairs(self):
+        """What a kernel machine is to call while it runs: with pairs of rows and the gap, or nothing."""
+        return self._print_pairs if self.model.verbose else None
+
+    def _print_pairs(self, pairs, gap):
+        print(f"\r[{type(self.model).__name__}] {pairs:,} pairs, gap {gap:.2g} ", end="", file=sys.stderr, flush=True)
+
+    def report(self, k, result):
+        """A line on problem k, where `verbose` asks for it."""
+        if self.model.verbose:
+            print(
+                f"[{type(self.model).__name__}] problem {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}, "
+                f"{result.n_iter} iterations"
+            )
+
+
+# -- What every model shares: the estimator's protocol around a solver ------------------------------------------------
+
 
 # The parameters of an estimator are the fields of a dataclass, whose constructor keeps what it is given and does nothing else, as
 # scikit-learn wants it. Those of a subclass come after its parent's, keywords last.
@@ -297,3 +384,98 @@ def check_linear(model):
             f"{type(model).__name__} takes rows in chunks only with kernel='linear' and n_components=None, got "
             f"kernel={model.kernel!r}: map the features of each chunk first, or fit to a sample in memory."
         )
+
+
+# -- What the models share that F-SVM is compared with: the common keywords, and the way to a conic solver ------------
+
+
+@estimator
+class Competitor(MarginClassifier):
+    """A model with the parameters that all have: its cost C, and the keywords it has in common with FSVM.
+
+    A model with letters of its own has them after C, before the keywords.
+    """
+
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    gamma: Gamma = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    n_components: float | None = None
+    fit_intercept: bool = True
+    class_weight: ClassWeight = None
+    tol: float = 1e-6
+    max_iter: int = 1000
+    random_state: RandomState = None
+    verbose: int = 0
+
+    def _check_parameters(self):
+        check_common(self)
+
+
+@estimator
+class HingeCompetitor(Competitor):
+    """A model whose labellings are one batch of the hinge solver."""
+
+    _accepts_sparse = True
+
+    _: KW_ONLY
+    n_jobs: int | None = None
+
+    @property
+    def _options(self):
+        return Options(float(self.tol), int(self.max_iter), self.n_jobs)
+
+    def _solve_hinge(self, rows, training, listeners, regularizers=IDENTITY):
+        """One result per labelling."""
+        batch = Batch(
+            rows_of(rows), training.labels, training.costs, np.array([float(self.C)]), regularizers,
+            intercept=training.intercept,
+        )  # fmt: skip
+        with listeners.problems(training.labels):
+            found = solve(batch, self._options)
+        results = [found[k, 0] for k in range(len(found))]
+        for k, result in enumerate(results):
+            listeners.report(k, result)
+        return results
+
+
+class ColumnwiseCompetitor(Competitor):
+    """A model whose labellings are solved one after the other."""
+
+    def _learn(self, training, listeners):
+        space = FeatureChoice.of(self).explicit(0.0)
+        rows = space.fit(training.X, training.costs)
+        results = []
+        for k, y in enumerate(training.labels):
+            with listeners.problems([y]):
+                results.append(self._solve_problem(rows, y, training.costs))
+            listeners.report(k, results[-1])
+        self._keep(space, training, results)
+        self._describe(results, rows, training)
+
+    @abstractmethod
+    def _solve_problem(self, rows, y, costs):
+        """The result for one labelling; rows labelled 0 take no part."""
+
+    def _describe(self, results, rows, training):
+        """Keep what was learnt on the rows beside the separators."""
+
+
+class ConicClassifier(ColumnwiseCompetitor):
+    """A model that one function of `radiusmargin.solvers` solves, one labelling after the other.
+
+    A model names that function and its letters, and says what else it keeps of the results (`_describe`).
+    """
+
+    _solver: ClassVar[Callable]
+    _letters: ClassVar[tuple[str, ...]] = ()
+
+    def _solve_problem(self, rows, y, costs):
+        y, costs = taking_part(y, costs)
+        letters = {name: float(getattr(self, name)) for name in self._letters}
+        return self._solver(
+            rows, y, float(self.C), **letters, sample_weight=costs, fit_intercept=bool(self.fit_intercept),
+            tol=self.tol, max_iter=int(self.max_iter),
+        )  # fmt: skip

@@ -13,11 +13,10 @@ import numpy as np
 
 from .._checks import ConvergenceWarning
 from ..solvers import Batch, KernelResults, Options, Start, solve_kernel
-from ..solvers.kernel.result import why_indefinite
-from ..solvers.result import Certificate
+from ..solvers.result import Certificate, why_indefinite
+from .decision import LinearModel
+from .family import metric_root
 from .features import Expansion
-from .linear import LinearModel
-from .metric import metric_root
 
 SPARSE = 0.2  # share of coefficients that are not zero up to which they are kept as such: many classes in pairs
 

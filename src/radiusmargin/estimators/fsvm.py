@@ -17,19 +17,16 @@ from .._blocks import split
 from .._checks import check_choice, check_number, check_positive
 from .._linalg import lstsq
 from .._types import ClassWeight, Gamma, KernelLike, RandomState
-from ..geometry.enclosing_ball import minimum_enclosing_ball
-from ..geometry.tempered import NO_SPREAD, RANK_TOL, standardised_range
+from ..geometry import minimum_enclosing_ball
+from ..scatter import NO_SPREAD, RANK_TOL, standardised_range
 from ..solvers import Batch, Options, rows_of
-from ..solvers.metric.alternating import solve_alternating
+from ..solvers.metric.alternating import solve_alternating, solve_projected_gradient
 from ..solvers.metric.exact import solve_exact
-from ..solvers.metric.norm import Constrained, MetricNorm, Penalised
-from ..solvers.metric.problem import RadiusMarginProblem
-from ..solvers.metric.projected_gradient import solve_projected_gradient
+from ..solvers.metric.problem import Constrained, MetricNorm, Penalised, RadiusMarginProblem
 from .base import MarginClassifier, check_common, estimator
 from .expansion import expansion_root, learn_expansion
-from .family import Family, hinge_losses
+from .family import Family, MetricTransformerMixin, hinge_losses, metric_root, metric_root_of_blocks
 from .features import FeatureChoice, Raw
-from .metric import MetricTransformerMixin, metric_root, metric_root_of_blocks
 
 SOLVERS = {
     "exact": solve_exact,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..solvers.conic.mrsvm import mrsvm
-from .competitor import ConicClassifier
-from .metric import MetricTransformerMixin
+from .base import ConicClassifier
+from .family import MetricTransformerMixin
 
 
 class MRSVM(MetricTransformerMixin, ConicClassifier):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..solvers.conic.msvm import msvm
-from .competitor import ConicClassifier
-from .metric import MetricTransformerMixin, metric_root
+from .base import ConicClassifier
+from .family import MetricTransformerMixin, metric_root
 
 
 class MSVM(MetricTransformerMixin, ConicClassifier):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .._checks import check_number
 from ..solvers.conic.rmm import rmm
-from .base import estimator
-from .competitor import ConicClassifier
+from .base import ConicClassifier, estimator
 
 
 @estimator

@@ -6,9 +6,8 @@ import numpy as np
 
 from .._checks import check_number
 from ..solvers.conic.rsvm import rsvm_mu_plus, rsvm_plus
-from .base import estimator
-from .competitor import ConicClassifier
-from .metric import MetricTransformerMixin
+from .base import ConicClassifier, estimator
+from .family import MetricTransformerMixin
 
 
 @estimator

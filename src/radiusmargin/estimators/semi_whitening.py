@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_weights
 from .._types import ArrayLike
-from ..geometry.tempered import RANK_TOL, tempered_scatter
-from .metric import MetricTransformerMixin
+from ..scatter import RANK_TOL, tempered_scatter
+from .family import MetricTransformerMixin
 
 
 class SemiWhitening(MetricTransformerMixin, BaseEstimator):
@@ -36,7 +36,7 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
     Notes
     -----
     The scale that the paper prints for its initial metric is inverted (erratum E3); a scale only rescales C, so
-    none is applied here. See `radiusmargin.geometry.powers.semi_whitening` for the corrected one.
+    none is applied here. See `radiusmargin.scatter.semi_whitening` for the corrected one.
 
     Examples
     --------

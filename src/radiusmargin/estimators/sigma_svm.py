@@ -8,14 +8,11 @@ import numpy as np
 
 from .._checks import check_number
 from .._linalg import eigh
-from ..geometry.scatter import scatter_matrix
-from ..geometry.tempered import WIDEST, TemperedScatter, tempered_scatter
+from ..scatter import WIDEST, TemperedScatter, scatter_matrix, tempered_scatter
 from ..solvers import Quadratics
-from .base import estimator
-from .competitor import HingeCompetitor
-from .family import hinge_losses
+from .base import HingeCompetitor, estimator
+from .family import MetricTransformerMixin, hinge_losses, metric_root
 from .features import FeatureChoice
-from .metric import MetricTransformerMixin, metric_root
 
 EPS = np.finfo(float).eps
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-from .base import estimator
-from .competitor import HingeCompetitor
+from .base import HingeCompetitor, estimator
 from .expansion import learn_expansion
 from .features import FeatureChoice
 

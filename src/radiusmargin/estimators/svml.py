@@ -10,14 +10,13 @@ from sklearn.utils import check_random_state
 from .._checks import check_choice, check_count, check_number, check_positive
 from .._types import ArrayLike, ClassWeight, Gamma, RandomState
 from ..kernels import resolve_gamma
-from ..outofcore.chunkwise import chunkwise
+from ..outofcore.fit import chunkwise
 from ..solvers import Options
 from ..solvers.metric.svml import ValidationError, svml
 from .base import MarginClassifier, check_common, estimator
 from .expansion import learn_expansion
-from .features import FeatureChoice
-from .metric import MetricTransformerMixin
-from .units import InUnits, Linear
+from .family import MetricTransformerMixin
+from .features import FeatureChoice, InUnits, Linear
 
 METRICS = ("full", "diagonal")
 

@@ -1,8 +1,6 @@
 """Rows that do not fit in memory: sources of chunks, the first pass over them, and exact fits in few passes."""
 
-from .chunk import ChangedChunkError, Chunk
-from .entry import in_chunks, map_chunks, source_of
-from .sources import ArraySource, ChunkSource, ReaderSource
+from .sources import ArraySource, ChangedChunkError, Chunk, ChunkSource, ReaderSource, in_chunks, map_chunks, source_of
 
 __all__ = [
     "ArraySource",

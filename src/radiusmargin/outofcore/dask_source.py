@@ -12,8 +12,7 @@ import dask.array as da
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .chunk import Chunk
-from .sources import ChunkSource
+from .sources import Chunk, ChunkSource
 
 FAN_IN = 8  # summaries that are merged by one task
 LABEL, WEIGHT = "__label__", "__weight__"  # columns beside those of X

@@ -1,24 +1,37 @@
-"""Fitting a model to rows in chunks: what the first pass found, as the problems that the model makes of it."""
+"""Methods of rows that take rows in chunks too."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial, wraps
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ..geometry.tempered import NO_SPREAD, TemperedScatter, decompose, from_factor
 from ..multiclass import Reduction, check_several, factors_of_totals
+from ..scatter import NO_SPREAD, TemperedScatter, decompose, from_factor
 from ..solvers import Options
-from .driver import look, solve_chunked
-from .entry import source_of
-from .factor import row_factor
-from .iterate import ChunkedResult
-from .moments import Moments
-from .overview import Overview
-from .problem import ChunkedProblem, Coordinates
-from .strategy import Limits
+from .first_pass import Moments, Overview, row_factor
+from .heuristics import Limits
+from .solver import ChunkedProblem, ChunkedResult, Coordinates, look, solve_chunked
+from .sources import in_chunks, map_chunks, source_of
+
+
+def chunkwise(method):
+    """Apply a method of rows to chunks of them: lazily for a dask collection, one after the other for others."""
+
+    @wraps(method)
+    def of_rows(self, X):
+        if not in_chunks(X):
+            return method(self, X)
+        check_is_fitted(self)
+        return map_chunks(partial(method, self), X)
+
+    return of_rows
+
+
+# -- Fitting a model to rows in chunks: what the first pass found, as the problems that the model makes of it ---------
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,4 +152,4 @@ def keep_features(model, X, d):
         model.feature_names_in_ = names
 
 
-__all__ = ["ChunkedTraining", "Form", "keep_features", "keep_history", "print_pass"]
+__all__ = ["ChunkedTraining", "Form", "chunkwise", "keep_features", "keep_history", "print_pass"]

@@ -1,9 +1,8 @@
 """The paper's experiments: a specification becomes a plan of cells, cells become records, and records tables."""
 
 from .plan import Cell, make_plan
-from .run import execute
 from .spec import Spec, SpecError, builtin_specs, load_spec
-from .store import Store
+from .store import Store, execute
 from .summary import Summary
 
 __all__ = [

@@ -1,20 +1,72 @@
-"""Captions: how often, with how many configurations and by which version the cells behind a table were run.
-
-A caption is computed from the records of a run and never typed. A page that shows the table keeps both between two
-markers, and a JSON record beside the page keeps what the caption was computed from, so that a test can compare them.
-"""
+"""Where a result comes from: versions, processor, threads, time."""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
 import re
+import time
 from collections import Counter
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from .._writing import write_file
-from .provenance import provenance
 
-__all__ = ["caption", "pick_block", "render_block", "replace_block", "run_facts", "save_block", "single_facts"]
+PACKAGES = ("radiusmargin", "numpy", "scipy", "scikit-learn", "joblib", "clarabel")
+
+
+@cache
+def package_versions() -> dict[str, str]:
+    """Versions of Python and of the packages a number depends on."""
+    versions = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions
+
+
+@cache
+def processor() -> str:
+    """The processor's name, as well as the system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+@cache
+def compiled_core() -> bool:
+    """Whether the compiled core serves, rather than its NumPy twin."""
+    from ..solvers import COMPILED
+
+    return COMPILED
+
+
+def usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def provenance() -> dict:
+    """What goes with every record of the store."""
+    return {
+        "versions": package_versions(),
+        "compiled_core": compiled_core(),
+        "cpu": processor(),
+        "cores": usable_cores(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+# -- Captions: how often, with how many configurations and by which version the cells behind a table were run ---------
+
 
 UNITS = {"honest": "splits", "paper": "runs", "timing": "runs", "pairs": "folds"}
 PROTOCOLS = {
@@ -119,3 +171,17 @@ def save_block(page: Path, name: str, record: dict) -> list[Path]:
     text = replace_block(page.read_text(encoding="utf-8"), name, render_block(record))
     document = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
     return [write_file(page.parent / "tables" / f"{name}.json", document), write_file(page, text)]
+
+
+__all__ = [
+    "caption",
+    "compiled_core",
+    "package_versions",
+    "pick_block",
+    "provenance",
+    "render_block",
+    "replace_block",
+    "run_facts",
+    "save_block",
+    "single_facts",
+]

@@ -9,9 +9,8 @@ from inspect import signature
 
 from ..estimators import FSVM, ModelEntry, list_models
 from ..estimators import get_model as registered_model
-from ..estimators.competitor import ConicClassifier
-from ..estimators.grids import Grid, Powers
-from ..estimators.registry import BUDGET
+from ..estimators.base import ConicClassifier
+from ..estimators.registry import BUDGET, Grid, Powers
 from ..search import FSVMCV, AutoSVM
 from ..tables import UnknownNameError
 from .faces.ldml import LDML

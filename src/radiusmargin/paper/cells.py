@@ -1,29 +1,68 @@
-"""Run one cell: split, choose, fit, score; whatever goes wrong becomes part of the record."""
+"""Time limits: work that is stopped from within when its seconds are over."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 import traceback
 import warnings
 from collections import Counter
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from ..tables import TaskData
-from .calibration import calibrate, class_scores, probabilities
+from .captions import provenance
+from .diagnostics import portrait, search_portrait
 from .face_cells import verified
-from .limits import OutOfTime, time_limit
-from .metrics import measured
-from .plan import Cell
-from .portrait import portrait, search_portrait
-from .provenance import provenance
-from .seeds import seed_for
+from .metrics import calibrate, class_scores, measured, probabilities
+from .plan import Cell, seed_for
 from .splits import inner_folds, outer_split, paper_folds, stratified_rows
 from .tuning import Chosen, choose, final_estimator, pipeline, within_rank
 
-__all__ = ["fit_chosen", "refittable", "run_cell"]
+
+class OutOfTime(BaseException):
+    """The seconds are over. No Exception: a search that goes on after a failed fit must not catch it."""
+
+
+@contextmanager
+def time_limit(seconds: float | None):
+    """Raise OutOfTime in the block after so many seconds, at the next return to Python.
+
+    Needs the alarm signal, hence a main thread and a POSIX system; elsewhere only what is over before it begins is stopped.
+
+    >>> with time_limit(0.0):
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    radiusmargin.paper.cells.OutOfTime
+    """
+    if seconds is None:
+        yield
+        return
+    if seconds <= 0:
+        raise OutOfTime
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number, frame):
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# -- Run one cell: split, choose, fit, score; whatever goes wrong becomes part of the record --------------------------
+
 
 #: A timing repeats a fit until so many seconds have passed, but no more than so many times.
 TIMING_SECONDS, TIMING_REPEATS = 0.3, 20
@@ -170,3 +209,6 @@ def _counted(caught) -> list[dict]:
     kinds = Counter(w.category.__name__ for w in caught)
     first = {w.category.__name__: str(w.message)[:300] for w in reversed(caught)}
     return [{"kind": kind, "count": count, "message": first[kind]} for kind, count in kinds.items()]
+
+
+__all__ = ["OutOfTime", "fit_chosen", "refittable", "run_cell", "time_limit"]

@@ -18,7 +18,7 @@ from .captions import single_facts
 from .data.loaders import load
 from .data.registry import get_dataset
 from .neighbours import maps
-from .paper import PAPER_ROWS, paper_sizes
+from .printed import PAPER_ROWS, paper_sizes
 from .tables import Table, TableCell, to_html
 from .workflow import Outcome
 

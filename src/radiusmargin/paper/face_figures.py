@@ -11,7 +11,7 @@ from .faces.lfw import find_lfw
 from .faces.recipes import RECIPES, lfw_tasks
 from .faces.scores import RocCurve, roc
 from .faces.task import PairTask, offline_pairs
-from .paper import other_systems
+from .printed import other_systems
 from .tables import Table, TableCell
 
 __all__ = [

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC
 
 from ..estimators import ModelEntry
-from ..estimators.grids import Grid, Powers
+from ..estimators.registry import Grid, Powers
 
 __all__ = ["DUMMY", "REFERENCES"]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from .catalogue import model_name
-from .paper import paper_value
+from .printed import paper_value
 from .spec import Spec
 from .statistics import mean_standard_error
 from .summary import ALPHA, Summary

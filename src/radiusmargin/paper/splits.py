@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from ..tables import DataError, TaskData
-from .seeds import seed_for
+from .plan import seed_for
 
 __all__ = ["inner_folds", "outer_split", "paper_folds", "split_note", "subsample", "suitable_folds"]
 

@@ -16,10 +16,9 @@ from .data.loaders import load
 from .face_figures import load_pair_tasks
 from .metrics import METRICS
 from .plan import make_plan
-from .run import execute
 from .spec import Spec
 from .splits import split_note, subsample
-from .store import Store
+from .store import Store, execute
 from .summary import Summary
 
 __all__ = ["Outcome", "dense", "load_tasks", "run_experiment"]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._types import ArrayLike
-from ..geometry.enclosing_ball import minimum_enclosing_ball
+from ..geometry import minimum_enclosing_ball
 from ._matplotlib import pyplot
 
 if TYPE_CHECKING:

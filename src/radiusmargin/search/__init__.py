@@ -1,8 +1,7 @@
 """Choosing hyper-parameters: regularisation paths, cross-validation in batched calls, and criteria without refitting."""
 
-from .autosvm import AutoSVM
-from .fsvmcv import FSVMCV
-from .one_fit import radius_margin_bound, span_loo
+from .fold_strategies import radius_margin_bound, span_loo
+from .fsvmcv import FSVMCV, AutoSVM
 from .path import FSVMPath, fsvm_path
 
 __all__ = [

@@ -10,14 +10,10 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
-from .fold_by_fold import FoldByFold
-from .kernel_folds import KernelFolds
-from .linear_folds import LinearFolds
-from .one_fit import OneFit
-from .plan import Task, groups_of
-from .race import tail
+from .candidates import Task, groups_of
+from .fold_strategies import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds
+from .racing import tail
 from .scoring import TIE
-from .sparse_folds import SparseFolds
 
 MOST_ADDED = 9  # Cs by which a grid that was chosen from the data may grow at its edges
 ABOVE = 3  # of them at a time above its largest: the first has no neighbour to start from, and is the dearest

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_X_y
 
 from .._checks import check_choice, check_Cs, check_number, check_weights
 from .._types import ArrayLike, Data
+from ..estimators.base import Training
 from ..estimators.family import Family
 from ..estimators.features import Raw
-from ..estimators.training import Training
-from ..geometry.tempered import RANK_TOL
 from ..multiclass import Reduction
+from ..scatter import RANK_TOL
 from ..solvers import Options, relative_gap
 
 

@@ -1,13 +1,290 @@
-"""The scores of a search, and the rules that pick among them."""
+"""What a search tells while it runs: a bar on standard error, and scikit-learn's callbacks."""
 
 from __future__ import annotations
 
+import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
 
-from .plan import Member
+from .._blocks import split
+from .._compat import callback_context, told
+from ..estimators.base import Training
+from ..estimators.decision import LinearModel
+from ..estimators.features import Raw
+from ..multiclass import class_weights
+from .candidates import Member
+
+WIDTH = 30
+
+
+class Progress:
+    """Tells how many of the expected scores are known."""
+
+    def __init__(self, search):
+        self.search, self.context = search, callback_context(search)
+        self.known, self.expected, self.drawn, self.start = 0, 0, None, time.perf_counter()
+
+    @property
+    def is_complete(self):
+        return 0 < self.expected <= self.known
+
+    @contextmanager
+    def whole(self):
+        """Around the search and what follows it."""
+        with self._told(self.context):
+            try:
+                yield
+            finally:
+                if self.search.verbose:
+                    print(file=sys.stderr)
+
+    @contextmanager
+    def task(self, name):
+        """Around a piece of work."""
+        with self._told(self.context and self.context.subcontext(task_name=name)):
+            self.draw()
+            yield
+        self.draw()
+
+    def _told(self, context):
+        return nullcontext() if context is None else told(context, self.search)
+
+    def draw(self):
+        """On a terminal whenever something has changed, elsewhere when all is known."""
+        if not self.search.verbose or self.drawn == self.known or not (sys.stderr.isatty() or self.is_complete):
+            return
+        self.drawn = self.known
+        share = min(1.0, self.known / max(1, self.expected))
+        seconds = time.perf_counter() - self.start
+        left = f", {seconds / share - seconds:.0f} s left" if 0 < share < 1 else ""
+        bar = ("#" * round(WIDTH * share)).ljust(WIDTH, ".")
+        text = f"[FSVMCV] {bar} {self.known} of {self.expected} scores, {seconds:.0f} s{left}"
+        print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
+
+
+# -- Decision values of rows by models that have not seen them, kept while members are scored -------------------------
+
+
+LARGEST = 1e30  # value of a row that is kept in single precision: an outlier may be beyond it
+MOST_VALUES = 1 << 18  # of a member: 2 MB. Beyond it every other held-out row is kept, or fewer
+
+
+class FoldValues:
+    """Decision values of every member on the rows that each split holds out, to score an average of members.
+
+    Parameters
+    ----------
+    data : SearchData
+    """
+
+    def __init__(self, data):
+        self.data, self._values = data, {}
+        count = len(data.training.labels) * sum(len(test) for _, test in data.splits)
+        self.step = -(-count // MOST_VALUES) if data.by_accuracy else 1  # other scorers may need every row
+
+    def hear(self, member, split, values, right):
+        """Take values (K, n_test) on the rows that a split holds out."""
+        self._values.setdefault(member, {})[split] = values[:, :: self.step].copy()
+
+    def score(self, weights) -> float:
+        """Mean score over the splits of the sum of members times their weights."""
+        return float(np.mean([self._score(weights, i) for i in range(len(self.data.splits))]))
+
+    def _score(self, weights, i):
+        values = sum(weight * self._values[member][i] for member, weight in weights.items())
+        rows = self.data.held_out(i)
+        rows = replace(rows, codes=rows.codes[:: self.step], weight=rows.weight[:: self.step])
+        return rows.score_values(values[None])[0]
+
+
+class OutOfFold:
+    """Of every member one number for each problem and row that takes part in it; rows held out more than once have their mean.
+
+    Parameters
+    ----------
+    labels : ndarray or ClassLabels of shape (K, n)
+    splits : list of (train, test)
+
+    Attributes
+    ----------
+    problem, row, label : ndarrays of one length
+        Where each number belongs, and the label there.
+    """
+
+    def __init__(self, labels, splits):
+        parts = [np.flatnonzero(label) for label in labels]
+        self.problem, self.row = np.repeat(np.arange(len(parts)), [len(J) for J in parts]), np.concatenate(parts)
+        self.label = np.concatenate([label[J] for label, J in zip(labels, parts, strict=True)])
+        self.times = np.zeros(len(self.row))
+        self._places, self._sums = [], {}
+        place = np.full(labels.shape[1], -1)
+        for _, test in splits:
+            place[test] = np.arange(len(test))
+            held = np.flatnonzero(place[self.row] >= 0)
+            self._places.append((held, self.problem[held], place[self.row[held]]))
+            self.times[held] += 1
+            place[test] = -1
+
+    def hear(self, member, split, values, right):
+        """Take values (K, n_test) on the rows that a split holds out."""
+        held, problem, row = self._places[split]
+        sums = self._sums.setdefault(member, np.zeros(len(self.row), dtype=np.float32))
+        sums[held] += values[problem, row].clip(-LARGEST, LARGEST)
+
+    def mean(self, weights) -> np.ndarray:
+        """Values of the sum of members times their weights; NaN for a row that was never held out."""
+        total = sum(weight * self._sums[member] for member, weight in weights.items())
+        return np.divide(total, self.times, out=np.full(len(total), np.nan), where=self.times > 0)
+
+
+# -- The data of a search: training rows, splits of them, and how members are scored on the rows that a split holds out
+
+
+BLOCK = 1 << 20  # scores of members that are formed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class SearchData:
+    """Checked training rows, and splits (train, test) of them.
+
+    Attributes
+    ----------
+    training : Training
+    splits : list of (train, test) row numbers
+    classes : ndarray
+    class_weight : as in `FSVM`
+        Computed anew for every training part.
+    scoring : str, callable or None
+    criterion : str
+        "cv", or what scores members without splits.
+    pairwise : bool
+        Whether X is a precomputed kernel, whose columns are rows too.
+    """
+
+    training: Training
+    splits: list
+    classes: np.ndarray
+    class_weight: Any = None
+    scoring: Any = None
+    criterion: str = "cv"
+    pairwise: bool = False
+
+    @property
+    def by_accuracy(self) -> bool:
+        return self.scoring is None or self.scoring == "accuracy"
+
+    @property
+    def scores_are_shares(self) -> bool:
+        """Whether a score is the share of held-out rows that are right."""
+        return self.criterion == "cv" and self.by_accuracy
+
+    def rows(self, index, train):
+        """Rows of X; of a precomputed kernel their values with the training rows `train`."""
+        X = self.training.X
+        return X[np.ix_(index, train)] if self.pairwise else X[index]
+
+    def factors(self, train):
+        """Class weights of a training part."""
+        return class_weights(self.class_weight, self.classes, self.training.codes[train], self.training.weight[train])
+
+    def part(self, i) -> Training:
+        """The training part of split i."""
+        train, whole = self.splits[i][0], self.training
+        return replace(
+            whole, X=self.rows(train, train), codes=whole.codes[train], weight=whole.weight[train], kept=train,
+            factors=self.factors(train),
+        )  # fmt: skip
+
+    def held_out(self, i) -> HeldOut:
+        test = self.splits[i][1]
+        return HeldOut(self, self.training.codes[test], self.training.weight[test])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The true codes and the weights of the rows that a split tests on."""
+
+    data: SearchData
+    codes: np.ndarray
+    weight: np.ndarray
+
+    def score(self, coef, intercept, rows, keep=None):
+        """Scores (P, C) of members with separators (P, C, K, d) on these rows, in what the members are linear in."""
+        shape, (K, d), found = coef.shape[:2], coef.shape[2:], []
+        coef, intercept = coef.reshape(-1, K, d), intercept.reshape(-1, K)
+        for block in split(len(coef), K * len(self.codes), BLOCK):
+            values = _products(coef[block].reshape(-1, d), rows).reshape(-1, K, len(self.codes))
+            values += intercept[block][..., None]
+            found.append(self.score_values(values, keep, block))
+        return np.concatenate(found).reshape(shape)
+
+    def score_values(self, values, keep=None, block=slice(None)):
+        """Scores (M,) of members, a block of all, by their decision values (M, K, n) on these rows, which `keep` may have."""
+        if self.data.by_accuracy:
+            right = self.data.training.reduction.predict(values.swapaxes(1, 2)) == self.codes
+            if keep:
+                keep(block, values, right)
+            return right @ self.weight / self.weight.sum()
+        if keep:
+            keep(block, values, [None] * len(values))
+        K = values.shape[1]
+        return np.array([self.score_one(np.eye(K), np.zeros(K), member.T) for member in values])
+
+    def score_one(self, coef, intercept, rows):
+        """Any scorer, on one member."""
+        model = FittedClassifier(LinearModel(Raw(), coef, intercept, self.data.training.reduction), self.data.classes)
+        scorer = check_scoring(model, scoring=self.data.scoring)
+        truth = self.data.classes[self.codes]
+        weights = {} if (self.weight == 1).all() or not takes_weights(scorer) else {"sample_weight": self.weight}
+        try:
+            return scorer(model, rows, truth, **weights)
+        except AttributeError as error:
+            if "predict_proba" not in str(error):
+                raise
+            raise ValueError(
+                f"scoring={self.data.scoring!r} needs probabilities, which the members of a search do not have: take one of "
+                "classes or scores, such as 'balanced_accuracy' or 'roc_auc'."
+            ) from error
+
+
+def _products(coef, rows):
+    """Of separators with rows: those of one separator side by side."""
+    return np.asarray(rows @ coef.T).T if sparse.issparse(rows) else coef @ rows.T
+
+
+def takes_weights(scorer) -> bool:
+    """Whether a scorer has a `sample_weight`: those of scikit-learn have, a function of the user's may not."""
+    parameters = signature(scorer).parameters
+    return "sample_weight" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+class FittedClassifier(ClassifierMixin, BaseEstimator):
+    """Separators as scikit-learn's scorers want them: a classifier that is fitted already."""
+
+    def __init__(self, model, classes):
+        self.model, self.classes = model, classes
+        self.classes_ = classes
+
+    def fit(self, X, y):
+        return self
+
+    def decision_function(self, X):
+        return self.model.decisions(X)
+
+    def predict(self, X):
+        return self.classes[self.model.reduction.predict(self.model.scores(X))]
+
+
+# -- The scores of a search, and the rules that pick among them -------------------------------------------------------
+
 
 # Of a kernel in an average: no worse than all that are near the best (benchmarks/auto_choices.py), and of a fine grid better
 # than eight (benchmarks/kernel_search.py).

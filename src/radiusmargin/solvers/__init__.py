@@ -1,20 +1,25 @@
 """Solvers: functions of arrays that return a solution with its certificate."""
 
 from .._checks import ConvergenceWarning
-from .hinge.backend import COMPILED
-from .hinge.entry import solve
-from .hinge.functions import HingeBatch, hinge_svm, hinge_svm_batch, hinge_svm_path
-from .kernel.entry import solve_kernel
-from .kernel.functions import kernel_svm
-from .kernel.result import Expansions, KernelResult, KernelResults
-from .kernel.scores import kernel_scores
-from .kernel.search import search_kernels
-from .kernel_rows import Kernel
-from .labels import REST, ClassLabels
-from .multipliers import balanced
-from .problem import IDENTITY, Batch, Options, Quadratics, Start
-from .result import HingeResult, Result, Results, certificate, relative_gap
-from .rows import Dense, Rows, Sparse, rows_of
+from .hinge import COMPILED, HingeBatch, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
+from .kernel import kernel_scores, kernel_svm, solve_kernel
+from .kernel_search import search_kernels
+from .problem import (
+    IDENTITY,
+    REST,
+    Batch,
+    ClassLabels,
+    Dense,
+    Kernel,
+    Options,
+    Quadratics,
+    Rows,
+    Sparse,
+    Start,
+    balanced,
+    rows_of,
+)
+from .result import Expansions, HingeResult, KernelResult, KernelResults, Result, Results, certificate, relative_gap
 
 __all__ = [
     "COMPILED",

@@ -1,25 +1,290 @@
-"""What a solver is asked: many hinge problems on the same rows, with their regularisers, how well to solve them, and where to
-start.
+"""Forms of the data matrix. A form says how many rows and coefficients there are, and what scores coefficients give.
+
+Each has a counterpart in the core (``src/core/rows``), which tells forms apart by `kind`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from .._checks import (
     as_floats,
     check_choice,
     check_count,
     check_finite,
+    check_points,
     check_positive,
     check_rows,
     check_shape,
+    check_sparse_points,
     check_threads,
+    check_vector,
+    is_plain_matrix,
 )
-from .labels import ClassLabels
-from .rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """Rows of an array.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Finite numbers. No copy is made of double precision with a stride of one number along one axis.
+    """
+
+    kind: ClassVar[str] = "dense"
+    X: np.ndarray
+
+    def __post_init__(self):
+        X = self.X if is_plain_matrix(self.X) else check_points(self.X)
+        if 8 not in X.strides or (X.strides[0] | X.strides[1]) % 8:
+            X = np.ascontiguousarray(X)
+        object.__setattr__(self, "X", X)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """Scores of shape (K, n) of the rows for coefficients of shape (K, d), without intercepts."""
+        return coef @ self.X.T
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """Rows of a compressed sparse matrix, never filled.
+
+    Parameters
+    ----------
+    X : sparse matrix of shape (n, d)
+        Finite numbers. No copy is made of a CSR matrix in double precision with sorted indices and no duplicates.
+    """
+
+    kind: ClassVar[str] = "sparse"
+    X: sparse.csr_array
+
+    def __post_init__(self):
+        object.__setattr__(self, "X", check_sparse_points(self.X))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """Scores of shape (K, n) of the rows for coefficients of shape (K, d), without intercepts."""
+        return (self.X @ coef.T).T
+
+
+Rows = Dense | Sparse
+
+
+def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
+    """The form of a matrix: dense or sparse.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+    """
+    return Sparse(X) if sparse.issparse(X) else Dense(X)
+
+
+# -- Rows of a kernel matrix as a form of the data matrix -------------------------------------------------------------
+
+
+SUCH_AS = "radiusmargin.kernels.KernelFunction('rbf', gamma=1.0)"
+_BLOCK = 4_000_000  # kernel values that are held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Rows of a kernel matrix, which is never there as a whole: the inner products of rows in a space of their own.
+
+    A separator is a combination of rows: coefficients are those of rows, so that d = n. The origin is that of the space
+    itself, as in `sklearn.svm.SVC`, not the mean of the rows.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        The data, in double precision; without `function`, the kernel matrix itself.
+    function : callable, optional
+        ``function(X, Y)`` gives the kernel between two sets of rows, ``function.diagonal(X)`` that of each row with itself.
+        One that has the attributes `kernel`, `gamma`, `degree` and `coef0` of `radiusmargin.kernels.KernelFunction` is
+        computed by compiled code where its name is known there.
+    cache_size : float, default=500
+        Megabytes for rows that may be needed again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers import Kernel
+    >>> rows = Kernel(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> rows.shape, rows.scores(np.array([[1.0, -1.0]])).tolist()
+    ((2, 2), [[1.0, -2.0]])
+    """
+
+    kind: ClassVar[str] = "kernel"
+    X: np.ndarray | sparse.csr_array
+    function: Callable | None = None
+    cache_size: float = 500.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "X", rows_of(self.X).X)
+        if not (self.function is None or (callable(self.function) and hasattr(self.function, "diagonal"))):
+            raise ValueError(f"kernel must be a KernelFunction, such as {SUCH_AS}, got {self.function!r}.")
+        check_positive("cache_size", self.cache_size)
+
+    def check_values(self) -> None:
+        """Raise a ValueError where X holds data, but there is no function to compute kernel values of them."""
+        if self.function is None and (sparse.issparse(self.X) or self.X.shape[0] != self.X.shape[1]):
+            raise ValueError(
+                f"without kernel, X must be a dense kernel matrix of shape (n, n), got {self.X.shape}: for data, give kernel, "
+                f"such as {SUCH_AS}."
+            )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape[0], self.X.shape[0]
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Kernel values between rows and columns, by their numbers."""
+        if self.function is None:
+            return self.X[np.ix_(rows, columns)]
+        values = as_floats("kernel values", self.function(self.X[rows], self.X[columns]))
+        check_shape("kernel values", values.shape, (len(rows), len(columns)))
+        check_finite("kernel values", values)
+        return np.ascontiguousarray(values)
+
+    def diagonal(self) -> np.ndarray:
+        """The kernel of each row with itself."""
+        if self.function is None:
+            return np.diagonal(self.X).copy()
+        return check_vector("the kernel's diagonal", self.function.diagonal(self.X), self.shape[0])
+
+    def part(self, rows: np.ndarray) -> Kernel:
+        """These rows, and the columns that belong to them, alone."""
+        X = self.X[np.ix_(rows, rows)] if self.function is None else self.X[rows]
+        return Kernel(X, self.function, self.cache_size)
+
+    def scores(self, coef: np.ndarray) -> np.ndarray:
+        """Scores of shape (K, n) of the rows for coefficients of shape (K, n), without intercepts."""
+        support, everything = np.flatnonzero(np.any(coef != 0, axis=0)), np.arange(self.shape[0])
+        step = max(1, _BLOCK // max(len(support), 1))
+        blocks = (everything[i : i + step] for i in range(0, len(everything), step))
+        return np.hstack([coef[:, support] @ self.block(part, support).T for part in blocks])
+
+
+# -- Labellings of rows by the classes that they belong to: what many classes take no memory for ----------------------
+
+
+REST = -1  # in place of the class labelled -1: all others
+
+
+@dataclass(frozen=True, eq=False)
+class ClassLabels:
+    """K labellings by -1, 0 and +1, kept as the class of every row and the two sides of every labelling.
+
+    It stands for an array of shape (K, n): ``labels[k]`` is a row of it, ``labels[numbers]`` several, `np.asarray` all.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Classes of the rows, numbered from 0.
+    sides : ndarray of shape (K, 2)
+        Of every labelling the class that is -1, or `REST` for all others, and the class that is +1. Rows of other classes are
+        labelled 0: they take no part.
+    n_classes : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers import ClassLabels
+    >>> labels = ClassLabels(np.array([0, 1, 2, 1]), np.array([[0, 1], [-1, 2]]), 3)
+    >>> labels.shape, labels[0].tolist(), labels[1].tolist()
+    ((2, 4), [-1.0, 1.0, 0.0, 1.0], [-1.0, -1.0, 1.0, -1.0])
+    """
+
+    codes: np.ndarray
+    sides: np.ndarray
+    n_classes: int
+
+    def __post_init__(self):  # codes are looked at by the solver: here it would take longer than all else
+        if self.codes.ndim != 1 or self.sides.ndim != 2 or self.sides.shape[1] != 2 or not self._are_integers:
+            raise ValueError(
+                "codes must be integers of shape (n,) and sides integers of shape (K, 2), got "
+                f"{self.codes.dtype} {self.codes.shape} and {self.sides.dtype} {self.sides.shape}."
+            )
+        if self.sides.size and not (self.sides.min() >= REST and self.sides.max() < self.n_classes):
+            raise ValueError(f"sides must be numbers of classes, 0 to {self.n_classes - 1}, or {REST} for all others.")
+
+    @property
+    def _are_integers(self):
+        return self.codes.dtype.kind in "iu" and self.sides.dtype.kind in "iu"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.sides), len(self.codes)
+
+    @property
+    def ndim(self) -> int:
+        return 2
+
+    def __len__(self) -> int:
+        return len(self.sides)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, index) -> np.ndarray:
+        k, *rows = index if isinstance(index, tuple) else (index,)
+        minus, plus = self.sides[k, 0, ..., None], self.sides[k, 1, ..., None]
+        codes = self.codes[tuple(rows)] if rows else self.codes
+        others = np.where(minus == REST, codes != plus, codes == minus)
+        return (codes == plus).astype(float) - others
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self[:], dtype=dtype)
+
+    def part(self, problems: slice | np.ndarray) -> ClassLabels:
+        """Some of the labellings, by a slice or by numbers."""
+        return ClassLabels(self.codes, self.sides[problems], self.n_classes)
+
+
+# -- Multipliers of hinge problems with an intercept: ``y'alpha = 0`` -------------------------------------------------
+
+
+def balanced(signed: np.ndarray, intercept: bool = True) -> np.ndarray:
+    """Shrink the heavier sign of multipliers ``y * alpha`` so that they sum to zero: they stay in any box around zero.
+
+    Parameters
+    ----------
+    signed : ndarray of shape (n,) or (K, n)
+        Each row is balanced by itself.
+    intercept : bool, default=True
+        Without one nothing has to be balanced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers import balanced
+    >>> balanced(np.array([3.0, -1.0, -1.0]))
+    array([ 2., -1., -1.])
+    """
+    if not intercept:
+        return signed
+    up, down = (np.maximum(sign * signed, 0.0).sum(axis=-1, keepdims=True) for sign in (1.0, -1.0))
+    lighter = np.minimum(up, down)
+    factors = (np.divide(lighter, total, out=np.zeros_like(total), where=total > 0.0) for total in (up, down))
+    return signed * np.where(signed > 0.0, *factors)
+
+
+# -- What a solver is asked: many hinge problems on the same rows, with their regularisers, how well to solve them, and where to
+
 
 METHODS = ("auto", "direct", "interior-point")
 _ONLY = np.zeros((1, 3), dtype=np.int64)
@@ -257,4 +522,4 @@ class Start:
         return np.column_stack([self.coef, b])
 
 
-__all__ = ["IDENTITY", "METHODS", "Batch", "Options", "Quadratics", "Start"]
+__all__ = ["IDENTITY", "METHODS", "REST", "Batch", "ClassLabels", "Kernel", "Options", "Quadratics", "Start"]

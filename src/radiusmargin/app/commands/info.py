@@ -31,7 +31,7 @@ def _facts() -> dict:
 
     from ...estimators import list_models
     from ...paper import builtin_specs
-    from ...paper.provenance import provenance
+    from ...paper.captions import provenance
 
     source = provenance()
     pools = sorted({f"{pool['internal_api']} ({pool['num_threads']})" for pool in threadpool_info()})

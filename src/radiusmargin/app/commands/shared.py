@@ -118,7 +118,7 @@ def table_options(command):
 
 def default_jobs() -> int:
     """Every core that this process may use."""
-    from ...paper.provenance import usable_cores
+    from ...paper.captions import usable_cores
 
     return usable_cores()
 

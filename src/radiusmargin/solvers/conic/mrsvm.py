@@ -7,10 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from ..multipliers import balanced
+from ..problem import balanced
 from ..result import certificate
-from .margin import MarginData, MarginResult, Separator, gradient_program, prepare, weighted_norm
-from .program import best_of
+from .program import MarginData, MarginResult, Separator, best_of, gradient_program, prepare, weighted_norm
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

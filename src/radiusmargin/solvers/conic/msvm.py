@@ -7,10 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from ..multipliers import balanced
+from ..problem import balanced
 from ..result import certificate
-from .margin import MarginData, MarginResult, Separator, best_intercept, prepare, scalings
-from .program import ConicProgram, best_of
+from .program import ConicProgram, MarginData, MarginResult, Separator, best_intercept, best_of, prepare, scalings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 import clarabel
 import numpy as np
 import scipy.sparse as sp
 
+from ..._checks import check_positive, check_weights
 from ..result import Result
 
 # A linear map of one variable: a multiple of the identity, a diagonal, or a matrix.
@@ -236,3 +238,226 @@ def _settings(tol: float, max_iter: int, refined: bool) -> clarabel.DefaultSetti
     settings.iterative_refinement_enable = refined
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
     return settings
+
+
+# -- What the conic margin machines share: weighted rows in good units, and points made exactly feasible --------------
+
+
+SMALLEST = 1e-100  # size of a feature below which squares of it, and of products with it, underflow
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MarginResult(Result):
+    """Solution of a soft-margin problem.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d,)
+        The separator ``w``, in the user's units.
+    intercept : float
+        The offset ``b``.
+    alpha : ndarray of shape (n,)
+        Multipliers of the margin constraints, dual feasible; zero for rows of weight zero.
+    """
+
+    coef: np.ndarray
+    intercept: float
+    alpha: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Which of the user's n rows are copies of one of m distinct ones.
+
+    Attributes
+    ----------
+    first : ndarray of shape (m,)
+        The first of the copies.
+    group, share : ndarrays of shape (n,)
+        For each row of the user: which of the m rows it is a copy of, and its part of their cost.
+    """
+
+    first: np.ndarray
+    group: np.ndarray
+    share: np.ndarray
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Multipliers of the user's rows: those of a distinct row shared among its copies, else zero."""
+        return values[self.group] * self.share
+
+    def where(self, chosen: np.ndarray) -> np.ndarray:
+        """The user's rows, copies too, for a mask of the distinct ones."""
+        return np.flatnonzero(chosen[self.group] & (self.share > 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class MarginData:
+    """The distinct rows that count, each feature mapped to [-1, 1]: ``X = (Z + offset) * scale + centre``.
+
+    Attributes
+    ----------
+    X : ndarray of shape (m, d)
+        The rows as the user knows them.
+    Z : ndarray of shape (m, d)
+        Scaled rows of positive weight, without repetition and in an order that does not depend on the user's.
+    y : ndarray of shape (m,)
+        Their labels, -1 or +1.
+    c : ndarray of shape (m,)
+        Their costs ``C * sample_weight``, summed over the copies of a row.
+    scale : ndarray of shape (d,)
+        Half range of each feature, or its modulus where it is constant.
+    middle : ndarray of shape (d,)
+        The midrange: of no account where there is an intercept (`centre`), else part of the rows (`offset`).
+    copies : Copies
+        Where the rows stand among the user's.
+    fit_intercept : bool
+        Whether ``b`` is free, hence whether the dual is balanced (``y @ alpha == 0``).
+    """
+
+    X: np.ndarray
+    Z: np.ndarray
+    y: np.ndarray
+    c: np.ndarray
+    scale: np.ndarray
+    middle: np.ndarray
+    copies: Copies
+    fit_intercept: bool
+
+    @cached_property
+    def centre(self) -> np.ndarray:
+        return self.middle if self.fit_intercept else np.zeros_like(self.middle)
+
+    @cached_property
+    def offset(self) -> np.ndarray:
+        return np.zeros_like(self.middle) if self.fit_intercept else self.middle / self.scale
+
+    def outputs(self, w: np.ndarray) -> np.ndarray:
+        """``(Z + offset) w``, the outputs but for b."""
+        return self.Z @ w + self.offset @ w
+
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        """``(Z + offset)' theta``."""
+        return self.Z.T @ theta + self.offset * theta.sum()
+
+    def user_units(self, w: np.ndarray, b: float) -> Separator:
+        """The separator of the user's X, from that of ``Z + offset``."""
+        coef = w / self.scale
+        return Separator(coef, float(b - coef @ self.centre))
+
+    def loss(self, separator: Separator, power: int = 1) -> float:
+        """The weighted hinge loss of what is returned, rounded as the user's units round it."""
+        return float(self.c @ np.maximum(0.0, 1.0 - self.y * separator.outputs(self.X)) ** power)
+
+
+@dataclass(frozen=True, eq=False)
+class Separator:
+    """``coef`` and ``intercept``, in the user's units."""
+
+    coef: np.ndarray
+    intercept: float
+
+    def outputs(self, X: np.ndarray) -> np.ndarray:
+        return X @ self.coef + self.intercept
+
+
+def prepare(
+    X: np.ndarray, y: np.ndarray, C: float, sample_weight: np.ndarray | None, fit_intercept: bool
+) -> MarginData:
+    """Drop the rows of weight zero, merge equal ones, and bring the features to a common scale.
+
+    Merging makes a weight and that many copies the same problem to the last bit, in whatever order they come.
+
+    >>> data = prepare([[0.0], [9.0], [4.0], [0.0]], [-1, 1, 1, -1], 2.0, [1.0, 0.0, 3.0, 4.0], True)
+    >>> data.Z.ravel(), data.c, data.scale, data.centre
+    (array([ 1., -1.]), array([ 6., 10.]), array([2.]), array([2.]))
+    >>> data.copies.spread(np.array([1.0, 5.0]))
+    array([1., 0., 1., 4.])
+    """
+    X, y = np.asarray(X, float), np.asarray(y, float)
+    check_positive("C", C)
+    weight = check_weights(sample_weight, len(y))
+    kept = np.flatnonzero(weight > 0.0)
+    first, member = _distinct(X[kept], y[kept])
+    rows, group, total = kept[first], np.zeros(len(weight), dtype=int), np.bincount(member, weight[kept])
+    group[kept] = member
+    share = weight / total[group]
+    X, y, c = X[rows], y[rows], C * total
+    half, middle = np.ptp(X, axis=0) / 2, X.min(axis=0) + np.ptp(X, axis=0) / 2
+    scale = np.where(half > 0.0, half, np.where(middle != 0.0, np.abs(middle), 1.0))
+    if scale.max() > 1 / SMALLEST or scale.min() < SMALLEST:
+        raise ValueError(
+            f"X must have features between {SMALLEST:g} and {1 / SMALLEST:g} in size, got {scale.min():g} to "
+            f"{scale.max():g}; rescale its columns"
+        )
+    return MarginData(X, (X - middle) / scale, y, c, scale, middle, Copies(rows, group, share), fit_intercept)
+
+
+def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each distinct labelled row stands first, and which of them each row is, in order of bytes."""
+    table = np.column_stack([y, X]) + 0.0  # no negative zeros, which equal positive ones in another spelling
+    _, first, member = np.unique(table.view(f"V{table[0].nbytes}").ravel(), return_index=True, return_inverse=True)
+    return first, member
+
+
+def gradient_program(
+    data: MarginData,
+    root: np.ndarray,
+    free: slice | np.ndarray = slice(None),
+    held: float | np.ndarray = 0.0,
+    **sizes: int,
+) -> ConicProgram:
+    """A dual's frame: ``alpha >= 0``, balanced, and ``g = root * sum_i alpha_i y_i (Z_i + offset)``.
+
+    Only the multipliers of the rows that are `free` are variables; those of the others are `held`.
+
+    The multiplier of "w" is ``-w / root``. Rows far from the origin, which matter without an intercept, would
+    make the matrix ill-conditioned: what they share enters by one more variable, ``y'alpha``.
+    """
+    y, Z, length = data.y[free], data.Z[free], max(1.0, np.abs(data.offset).max())
+    theta = held * data.y
+    common = {} if data.fit_intercept else {"common": 1}
+    program = ConicProgram(alpha=len(y), g=len(root), **common, **sizes)
+    shift = {name: (root * data.offset / length)[:, None] for name in common}
+    program.zero("w", {"g": -1.0, "alpha": (Z * root * y[:, None]).T} | shift, root * (data.Z.T @ theta))
+    program.zero("b", {"alpha": length * y[None, :]} | dict.fromkeys(common, -1.0), length * theta.sum())
+    program.nonnegative("alpha", {"alpha": 1.0})
+    return program
+
+
+def weighted_norm(w: np.ndarray, mu: np.ndarray) -> float:
+    """``sum_k w_k^2 / mu_k``, where ``0 / 0 = 0``; infinite where a feature without weight is used."""
+    if np.any(w[mu == 0.0]):
+        return np.inf
+    return float(np.divide(w**2, mu, out=np.zeros_like(w), where=mu > 0.0).sum())
+
+
+def best_intercept(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
+    """The ``b`` that minimises ``sum_i c_i hinge(y_i (u_i + b))``, the middle one where it is an interval.
+
+    The slope in b starts at ``-sum_{y=+1} c_i`` and grows by ``c_i`` at each kink ``b = y_i - u_i``.
+
+    >>> best_intercept(np.array([-1.0, 2.0, 3.0]), np.array([-1.0, 1.0, 1.0]), np.ones(3))
+    -0.5
+    """
+    kinks = y - u
+    order = np.argsort(kinks)
+    kinks, slope = kinks[order], np.cumsum(c[order])
+    level, slack = c[y > 0].sum(), 1e-12 * slope[-1]
+    left = min(np.searchsorted(slope, level - slack), kinks.size - 1)
+    right = min(np.searchsorted(slope, level + slack, side="right"), kinks.size - 1)
+    if level <= slack:  # no positive row: everything left of the first kink is optimal
+        return float(kinks[0])
+    return float(kinks[left] + kinks[right]) / 2
+
+
+def scalings(c: np.ndarray, stiffness: float) -> list[tuple[float, float, float]]:
+    """Ways to pose a dual, to be tried in turn: unit of the multipliers, cap of costs, guard of margins.
+
+    Multipliers are of the size of the costs where the classes overlap, and of the `stiffness` of the norm
+    where they do not (``1/sigma^2`` for ``1/2 |w|^2`` and rows of size sigma). The last way is for separable
+    data with a cost so large that rounding of a zero loss would drown the norm: the costs are capped (a
+    smaller box holds dual feasible points only) and margins of ``1 + guard`` are asked for, so that the loss
+    of the point found is exactly zero.
+    """
+    units = sorted([c.mean(), stiffness])
+    return [(unit, np.inf, 0.0) for unit in units] + [(stiffness, 1e3, 1e-8)]

@@ -8,14 +8,11 @@ from functools import partial
 import numpy as np
 
 from ..._checks import check_number
-from ..hinge.entry import solve
-from ..multipliers import balanced
-from ..problem import Batch, Options, Quadratics
+from ..hinge import solve
+from ..problem import Batch, Dense, Options, Quadratics, balanced
 from ..result import HingeResult, certificate
-from ..rows import Dense
-from .margin import MarginData, MarginResult, Separator, best_intercept, prepare, scalings
-from .program import ConicProgram, best_of
-from .sifting import GUESS, Sifting, saves, sifted_by
+from .active_set import GUESS, Sifting, saves, sifted_by
+from .program import ConicProgram, MarginData, MarginResult, Separator, best_intercept, best_of, prepare, scalings
 
 MOST_SIFTINGS = 10  # then all rows are taken
 # The guess which rows count: the cost of passing a bound, in that of the loss, and how near to a bound a row is looked at.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..hinge.functions import hinge_svm
+from ..hinge import hinge_svm
 from ..result import HingeResult, certificate, relative_gap
 
 SETTLED = 1e-6  # relative change of M that ends a descent

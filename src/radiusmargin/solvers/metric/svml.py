@@ -16,9 +16,8 @@ from scipy.linalg import solve as solve_linear
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from ..kernel.entry import solve_kernel
-from ..kernel_rows import Kernel
-from ..problem import Batch, Options
+from ..kernel import solve_kernel
+from ..problem import Batch, Kernel, Options
 
 RIDGE = 1e-10  # of the kernel's unit diagonal: rows that the metric has made one point
 FREE = 1e-6  # share of its bound that a multiplier between its bounds is away from both

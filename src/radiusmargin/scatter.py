@@ -1,0 +1,763 @@
+"""Scatter matrices: total and within-class, weighted, of dense or sparse rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ._checks import (
+    check_choice,
+    check_finite,
+    check_number,
+    check_points,
+    check_positive,
+    check_shape,
+    check_sparse_points,
+    check_symmetric,
+    check_weights,
+)
+from ._linalg import eigh, matmul, qr, svd
+from ._types import ArrayLike, Data
+
+_BLOCK_FLOATS = 1 << 15  # a quarter of a megabyte: a centred block stays in the cache of one core
+UNDERFLOW = np.finfo(float).tiny / np.finfo(float).eps  # squares below have lost digits
+
+
+def scatter_matrix(
+    X: Data, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None, kind: str = "total"
+) -> np.ndarray:
+    r"""Scatter of the rows of `X` about their mean, or about the means of their classes.
+
+    .. math:: S = \sum_i s_i (x_i - \bar x)(x_i - \bar x)^T, \qquad \bar x = \sum_i s_i x_i / \sum_i s_i
+
+    It is not divided by the number of rows (`mathematics.md` section 1; the paper prints the mean without its
+    1/n, erratum E1). A weight of two equals a repeated row.
+
+    Parameters
+    ----------
+    X : array or scipy.sparse matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,), optional
+        Class labels of any type; needed by ``kind="within"`` only.
+    sample_weight : array of shape (n_samples,), optional
+        Non-negative, not all zero.
+    kind : {"total", "within"}
+        About the mean of all rows, or pooled over the classes, each about its own mean.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        Exactly symmetric. A column that is constant (in every class, for "within") has a row and a column
+        of exact zeros, so that nobody divides by its rounding errors.
+
+    Notes
+    -----
+    Dense rows are centred block by block before they are multiplied, with the correction of the two-pass
+    algorithm [1]_, so that a large mean does no harm. Of sparse rows those columns that are mostly stored are
+    taken as dense ones, which costs no more memory; the others are centred implicitly, as ``X'X - n xbar xbar'``,
+    which loses nothing where most entries are zero.
+
+    References
+    ----------
+    .. [1] T. Chan, G. Golub, R. LeVeque, "Algorithms for computing the sample variance: analysis and
+       recommendations", The American Statistician 37 (1983).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.scatter import scatter_matrix
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 6.0]])
+    >>> scatter_matrix(X)
+    array([[ 8., 12.],
+           [12., 24.]])
+    >>> scatter_matrix(X, ["a", "a", "b"], kind="within")
+    array([[2., 0.],
+           [0., 0.]])
+    """
+    return scatter_of(*check_rows_of(X, y, sample_weight, kind))
+
+
+def check_rows_of(X, y, sample_weight, kind) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """(rows, weights, labels of classes) as `scatter_matrix` is given them; labels only for ``kind="within"``."""
+    check_choice("kind", kind, ("total", "within"))
+    X = check_sparse_points(X) if sparse.issparse(X) else check_points(X)
+    weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
+    return X, weight, _check_labels(y, X.shape[0]) if kind == "within" else None
+
+
+def scatter_of(X, weight=None, labels=None) -> np.ndarray:
+    """`scatter_matrix` of checked rows, within the classes where there are labels."""
+    if weight is not None and not weight.all():  # a row of weight zero is a row that is not there
+        kept = weight > 0.0
+        X, weight, labels = X[kept], weight[kept], labels if labels is None else labels[kept]
+    if labels is None:
+        return _scatter(X, weight)
+    return _pooled_scatter(X, labels, weight)
+
+
+def feature_moments(X, weight) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of every column of checked rows; that of a constant column is exactly zero."""
+    total = weight.sum()
+    mean = np.asarray(weight @ X).ravel() / total
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, residual = (_sparse_squares if sparse.issparse(X) else _dense_squares)(X, weight, mean)
+    _check_squares(squares)
+    squares = np.maximum(squares - residual**2 / total, 0.0)  # the two-pass correction
+    squares[_constant_columns(squares, X, mean, total)] = 0.0
+    return mean, squares / total
+
+
+def sparse_moments(X, weight) -> tuple[np.ndarray, np.ndarray]:
+    """`feature_moments` of the rows of positive weight of a sparse matrix, which is neither copied nor centred."""
+    total = weight.sum()
+    mean = np.asarray(weight @ X).ravel() / total
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares, residual = _sparse_squares(X, weight, mean)
+    _check_squares(squares)
+    squares = squares - residual**2 / total
+    rounding = np.finfo(float).eps * total * mean**2
+    return mean, np.where(squares > rounding, squares, 0.0) / total
+
+
+def _dense_squares(X, weight, mean):
+    """Weighted sums of the squared and of the plain distances from the mean."""
+    squares, residual = np.zeros(len(mean)), np.zeros(len(mean))
+    step = max(1, _BLOCK_FLOATS // X.shape[1])
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        Z = X[rows] - mean
+        residual += weight[rows] @ Z
+        squares += weight[rows] @ np.square(Z, out=Z)
+    return squares, residual
+
+
+def _sparse_squares(X, weight, mean):
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    stored, distance = weight[rows], X.data - mean[X.indices]
+    known, residual, squares = (
+        np.bincount(X.indices, stored * power, minlength=len(mean)) for power in (1.0, distance, distance**2)
+    )
+    full = np.bincount(X.indices, minlength=len(mean)) == X.shape[0]
+    zeros = np.where(full, 0.0, weight.sum() - known)  # weight of the entries that are not stored
+    return squares + zeros * mean**2, residual - zeros * mean
+
+
+def _check_labels(y, n_samples: int) -> np.ndarray:
+    if y is None:
+        raise ValueError("y must hold the class labels for kind='within', got None")
+    labels = np.asarray(y)
+    check_shape("y", labels.shape, (n_samples,))
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y must hold class labels, got NaN")
+    return labels
+
+
+def _pooled_scatter(X, labels, weight) -> np.ndarray:
+    _, codes = np.unique(labels, return_inverse=True)
+    # Sorting once keeps the cost of many classes linear in the rows.
+    order = np.argsort(codes, kind="stable")
+    X, weight = X[order], weight if weight is None else weight[order]
+    edges = np.concatenate([[0], np.cumsum(np.bincount(codes))])
+    S = np.zeros((X.shape[1], X.shape[1]))
+    for start, stop in pairwise(edges):
+        S += _scatter(X[start:stop], weight if weight is None else weight[start:stop])
+    return S
+
+
+def _scatter(X, weight) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        S, mean, total = (_sparse_scatter if sparse.issparse(X) else _dense_scatter)(X, weight)
+    _check_squares(S)
+    constant = _constant_columns(np.diag(S), X, mean, total)
+    S[constant, :] = S[:, constant] = 0.0
+    return (S + S.T) / 2.0
+
+
+def _dense_scatter(X: np.ndarray, weight):
+    n_samples, n_features = X.shape
+    root = np.ones(n_samples) if weight is None else np.sqrt(weight)
+    total = float(root @ root)
+    mean = root**2 @ X / total
+    S, residual = np.zeros((n_features, n_features)), np.zeros(n_features)
+    step = min(n_samples, max(1, _BLOCK_FLOATS // n_features))
+    buffer = np.empty((step, n_features))
+    means = np.tile(mean, (step, 1))  # a contiguous subtraction is much faster than a broadcast one
+    for start in range(0, n_samples, step):
+        count = min(step, n_samples - start)
+        rows = slice(start, start + count)
+        Z = np.subtract(X[rows], means[:count], out=buffer[:count])
+        if weight is not None:
+            Z *= root[rows, None]
+        residual += root[rows] @ Z
+        S += Z.T @ Z  # NumPy calls syrk here
+    # The mean is rounded, so that the centred rows do not quite add up to zero: the two-pass correction.
+    S -= np.outer(residual, residual) / total
+    return S, mean, total
+
+
+def _sparse_scatter(X, weight):
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    total = weight.sum()
+    mean = X.T @ weight / total
+    stored = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T @ weight
+    full, thin = np.flatnonzero(2.0 * stored > total), np.flatnonzero(2.0 * stored <= total)
+    S = np.zeros((len(mean), len(mean)))
+    Z = X[:, thin]
+    weighted = sparse.diags_array(weight) @ Z
+    S[np.ix_(thin, thin)] = (Z.T @ weighted).toarray() - total * np.outer(mean[thin], mean[thin])
+    if full.size:
+        S[np.ix_(full, full)], mean[full], _ = _dense_scatter(X[:, full].toarray(), weight)
+        cross = np.asarray(weighted.T @ (X[:, full].toarray() - mean[full]))  # rows centred on one side are enough
+        S[np.ix_(thin, full)], S[np.ix_(full, thin)] = cross, cross.T
+    return S, mean, total
+
+
+def _check_squares(squares) -> None:
+    if not np.isfinite(squares).all():
+        raise ValueError("X holds values so large that their squares overflow; rescale its columns")
+
+
+def _constant_columns(squares, X, mean, total) -> np.ndarray:
+    """The columns that hold one value only; `squares`, the diagonal of their scatter, may be rounding there."""
+    suspects = np.flatnonzero(squares <= np.maximum(1e-24 * X.shape[0] * total * mean**2, UNDERFLOW))
+    if suspects.size == 0:
+        return suspects
+    columns = X[:, suspects]
+    if sparse.issparse(columns):
+        columns = columns.tocsc()
+        spread = (columns.max(axis=0).toarray() - columns.min(axis=0).toarray()).ravel()
+    else:
+        spread = np.ptp(columns, axis=0)
+    lost = suspects[(spread > 0.0) & (squares[suspects] < UNDERFLOW)]
+    if lost.size:
+        raise ValueError(f"X varies so little in column {lost[0]} that its squares underflow; rescale that column")
+    return suspects[spread == 0.0]
+
+
+# -- Powers of a positive semi-definite matrix on its range: whitening and semi-whitening -----------------------------
+
+
+_NEGATIVE = 1e-8  # a more negative relative eigenvalue is no rounding error
+
+
+def range_basis(S: ArrayLike, rtol: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of the non-zero part of a positive semi-definite matrix.
+
+    Parameters
+    ----------
+    S : array of shape (d, d)
+        Symmetric positive semi-definite.
+    rtol : float, optional
+        Eigenvalues up to ``rtol`` times the largest one count as zero. The default, ``10 * d * eps``, is what
+        the formation and the decomposition of a scatter matrix may leave in its null space. It is relative to
+        the whole matrix: features whose scales differ by more than about 1e6 have to be standardised first,
+        or the small ones are taken for noise.
+
+    Returns
+    -------
+    eigenvalues : array of shape (r,)
+        Positive, in descending order.
+    eigenvectors : array of shape (d, r)
+        Orthonormal columns, each with its entry of largest magnitude positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.scatter import range_basis
+    >>> values, vectors = range_basis(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    >>> values, vectors
+    (array([4.]), array([[1.],
+           [0.]]))
+    """
+    if rtol is not None:
+        check_number("rtol", rtol, 0, 1)
+    return decompose_range(check_symmetric("S", S), rtol)
+
+
+def decompose_range(S, rtol=None):
+    """`range_basis` of a matrix known to be symmetric."""
+    check_finite("S", S)
+    if rtol is None:
+        rtol = 10.0 * len(S) * np.finfo(float).eps
+    values, vectors = eigh(S)
+    largest = max(values[-1], -values[0])
+    if values[0] < -_NEGATIVE * largest:
+        raise ValueError(f"S must be positive semi-definite, got an eigenvalue of {values[0]:g}")
+    kept = np.flatnonzero(values > rtol * largest)[::-1]
+    return values[kept], with_positive_pivots(vectors[:, kept].T).T
+
+
+def with_positive_pivots(rows):
+    """The rows, each with the sign that makes its entry of largest magnitude positive."""
+    pivots = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
+    return rows * np.where(pivots < 0.0, -1.0, 1.0)[:, None]
+
+
+def matrix_power(S: ArrayLike, p: float, *, rtol: float | None = None) -> np.ndarray:
+    """Power of a positive semi-definite matrix on its range; the null space stays null.
+
+    ``p = -1`` is the pseudo-inverse, ``p = 0`` the orthogonal projection onto the range, ``p = 1/2`` the
+    symmetric square root.
+
+    Parameters
+    ----------
+    S : array of shape (d, d)
+        Symmetric positive semi-definite.
+    p : float
+        Any real exponent.
+    rtol : float, optional
+        See `range_basis`.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        Exactly symmetric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.scatter import matrix_power
+    >>> matrix_power(np.diag([4.0, 0.0]), -0.5)
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    check_number("p", p, -np.inf, low_allowed=False)
+    values, vectors = range_basis(S, rtol)
+    half = vectors * values ** (p / 2.0)
+    return half @ half.T  # a product with its own transpose is symmetric to the last bit
+
+
+def whitening(S: ArrayLike, p: float = 1.0, *, rtol: float | None = None) -> np.ndarray:
+    """Symmetric transformation ``L = S^{-p/2}`` on the range of `S`; ``X @ L`` has the scatter ``S^{1-p}``.
+
+    ``p = 1`` whitens, ``p = 1/2`` semi-whitens (the paper's initialisation ``Lambda^{-1/4} U'(x - xbar)``
+    up to a rotation), ``p = 0`` changes nothing but projects onto the range. The metric
+    of the transformation is ``M = L'L = S^{-p}``.
+
+    Parameters
+    ----------
+    S : array of shape (d, d)
+        Scatter (or covariance) matrix, see `scatter_matrix`.
+    p : float in [0, 1]
+        Strength of the whitening, the exponent of `mathematics.md` section 2.
+    rtol : float, optional
+        See `range_basis`.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        The transformation ``L``; directions outside the range of `S` are mapped to zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.scatter import scatter_matrix
+    >>> from radiusmargin.scatter import whitening
+    >>> X = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 3.0], [1.0, 1.0]])
+    >>> L = whitening(scatter_matrix(X))
+    >>> np.allclose(scatter_matrix(X @ L), np.eye(2))
+    True
+    """
+    check_number("p", p, 0, 1, high_allowed=True)
+    return matrix_power(S, -p / 2.0, rtol=rtol)
+
+
+def semi_whitening(S: ArrayLike, *, rho: float = 1.0, w_norm: float = 1.0, rtol: float | None = None) -> np.ndarray:
+    r"""Metric ``M0`` of the paper's initialisation, at its correct scale.
+
+    .. math:: M_0 = \sqrt{\|w\|^2 / (2\rho)}\; S^{-1/2}
+
+    minimises :math:`\tfrac12 \|w\|^2 \mathrm{tr}(M^{-1}) + \rho\,\mathrm{tr}(MS)`, an upper bound of the
+    F-SVM objective for a fixed norm of w (Theorem 4). The paper loses a factor of two
+    after Eq. 14 (:math:`\tau' = \rho/\|w\|^2` where it is :math:`2\rho/\|w\|^2`) and in Eq. 17
+    and line 2 of Algorithm 1 multiplies by :math:`\sqrt{\tau'}` where one has to divide (erratum E3). The
+    scale only rescales C; the shape is what matters.
+
+    Parameters
+    ----------
+    S : array of shape (d, d)
+        Scatter matrix.
+    rho : float
+        Weight of ``tr(MS)``, above zero.
+    w_norm : float
+        Norm of the weight vector, above zero.
+    rtol : float, optional
+        See `range_basis`.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        The metric ``M0``. Its transformation, ``matrix_power(M0, 0.5)``, is a multiple of ``whitening(S,
+        0.5)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.scatter import semi_whitening
+    >>> semi_whitening(np.diag([4.0, 16.0]), rho=0.5, w_norm=2.0)
+    array([[1. , 0. ],
+           [0. , 0.5]])
+    """
+    check_positive("rho", rho)
+    check_positive("w_norm", w_norm)
+    return w_norm / np.sqrt(2.0 * rho) * matrix_power(S, -0.5, rtol=rtol)
+
+
+# -- A triangular factor of centred rows: what their scatter is the square of, with all its digits --------------------
+
+
+_FACTOR_BLOCK_FLOATS = 1 << 20
+
+
+def row_factor(X, weight, classes=None, *, centred=True) -> tuple[np.ndarray, np.ndarray]:
+    """(A, largest): ``A'A`` is the scatter of the rows about their mean, those of their classes, or about the origin.
+
+    `largest` is the largest modulus of each column. A has at most d rows; it comes from QR factors of blocks of rows.
+    """
+    n, d = X.shape
+    codes = np.zeros(n, dtype=int) if classes is None else np.unique(classes, return_inverse=True)[1]
+    mean, residual = _class_means(X, codes, weight) if centred else np.zeros((2, 1, d))
+    A, largest = np.empty((0, d)), np.zeros(d)
+    for rows in _blocks(n, d):
+        part = _dense(X[rows])
+        largest = np.maximum(largest, np.abs(part).max(axis=0))
+        centred_rows = part - _of(mean, codes[rows]) - _of(residual, codes[rows])
+        A = np.vstack([A, centred_rows * np.sqrt(weight[rows, None])])
+        if len(A) > d:
+            A = qr(A, mode="r")
+    return A, largest
+
+
+def _class_means(X, codes, weight):
+    """The mean of each class, and what rounding left out of it: a common shift would look like a direction."""
+    sides = sparse.csr_array((weight, (codes, np.arange(len(codes))))) if codes.any() else weight[None]
+    totals = sides.sum(axis=1)[:, None]
+    mean = _dense(sides @ X) / totals
+    residual = np.zeros_like(mean)
+    for rows in _blocks(*X.shape):
+        residual += sides[:, rows] @ (_dense(X[rows]) - _of(mean, codes[rows]))
+    return mean, residual / totals
+
+
+def _of(means, codes):
+    """The mean that belongs to each row, or the one of all."""
+    return means[codes] if len(means) > 1 else means
+
+
+def _dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def _blocks(n, d):
+    step = max(2 * d, _FACTOR_BLOCK_FLOATS // d)
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
+# -- The tempered scatter T = n R^p: what a radius-margin model measures the spread of the data by --------------------
+
+
+# Deviation of standardised rows up to which a direction may be the rounding of a file: the smallest power of ten with which a digit
+# less in the rows changes no more than 0.5 % of the labels (benchmarks/rounding.py). Sums of columns, as printed, deviate by 4e-8 to
+# 2e-5 on seven of the twelve tables there and by 2e-4 on two, which keep theirs; other directions by 3e-3 or more.
+RANK_TOL = 1e-4
+ILL_CONDITIONED = 1e-8  # ratio of the eigenvalues below which a matrix formed of them has lost the smallest
+EPS = np.finfo(float).eps
+WIDEST = 5000  # columns whose scatter is formed: it takes 200 MB
+# Columns above which rows are taken at once where these are fewer by this factor: 40 x 3,000 in a hundredth of a second, not four.
+FEW_COLUMNS, FEW_ROWS = 200, 2
+MOST_NUMBERS = 20_000_000  # of the rows of wider data, which are taken at once instead
+NO_SPREAD = "X has no feature that varies within the chosen scatter; there is nothing to learn from."
+
+
+@dataclass(frozen=True, eq=False)
+class TemperedScatter:
+    """R in its eigenvectors, with the units it is expressed in.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (d,)
+        Weighted mean of the data.
+    scale : ndarray of shape (d,)
+        Standard deviations (ones where features are not to be standardised; zero marks a constant feature).
+    eigenvalues, eigenvectors : ndarrays of shapes (r,) and (d, r)
+        The non-zero part of R. The eigenvectors are None where they are the axes: features without correlation, or
+        whose correlation does not matter.
+    total : float
+        Total weight n.
+    n_dropped : int, default=0
+        Directions in which the rows vary, but by less than a tolerance, and which are left out of R.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    eigenvalues: np.ndarray
+    eigenvectors: np.ndarray | None
+    total: float
+    n_dropped: int = 0
+
+    @cached_property
+    def regular(self) -> bool:
+        """Whether R has full rank, and well enough so to be used outside of its eigenvectors."""
+        if len(self.eigenvalues) < len(self.mean):
+            return False
+        return self.eigenvectors is None or bool(self.eigenvalues[-1] > ILL_CONDITIONED * self.eigenvalues[0])
+
+    def standardised_matrix(self, p: float) -> np.ndarray:
+        """T = n R^p in standardised units (regular R), or in the coordinates of the eigenvectors (diagonal)."""
+        powers = self.total * self.eigenvalues**p
+        if not self.regular or self.eigenvectors is None:
+            return np.diag(powers)
+        return (self.eigenvectors * powers) @ self.eigenvectors.T
+
+    def matrix(self, p: float) -> np.ndarray:
+        """T in the user's units, for regular R; a vector where it is diagonal: p = 0, or no correlation."""
+        if p <= 0:
+            return self.total * self.scale ** (2 * (1 + p))
+        if self.eigenvectors is None:
+            return self.total * self.eigenvalues**p * self.scale**2
+        return self.scale[:, None] * self.standardised_matrix(p) * self.scale
+
+    def whitened(self, coefs: np.ndarray, p: float) -> np.ndarray:
+        """T^{1/2} w for separators (one per row, in the user's units), in the coordinates of the eigenvectors."""
+        if p <= 0:
+            return coefs * (np.sqrt(self.total) * self.scale ** (1 + p))
+        roots = np.sqrt(self.total) * self.eigenvalues ** (p / 2)
+        if self.eigenvectors is None:
+            return coefs * (self.scale * roots)
+        return (coefs * self.scale) @ (self.eigenvectors * roots)
+
+    def project(self, X: Data, *, centred: bool = True) -> np.ndarray | sparse.csr_array:
+        """Rows in the coordinates of `standardised_matrix`; features without spread are left out.
+
+        A sparse X stays sparse if R is regular, and then cannot be centred.
+        """
+        inverse = self.inverse_scale
+        if self.regular and hasattr(X, "multiply"):
+            return X.multiply(inverse).tocsr()
+        if self.regular:
+            rows, mean = X * inverse, self.mean * inverse
+        else:
+            basis = inverse[:, None] * self.eigenvectors
+            rows = np.asarray(X @ basis) if hasattr(X, "multiply") else matmul(X, basis)
+            mean = self.mean @ basis
+        return rows - mean if centred else rows
+
+    def lift(self, coefs: np.ndarray, intercepts: np.ndarray, *, centred: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """(coef, intercept) in the user's units, from those in the coordinates of `project`."""
+        if not self.regular:
+            coefs = coefs @ self.eigenvectors.T
+        coefs = coefs * self.inverse_scale
+        return coefs, intercepts - coefs @ self.mean if centred else intercepts
+
+    def lower(
+        self, coefs: np.ndarray, intercepts: np.ndarray, *, centred: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The inverse of `lift`, for separators in the range of the scatter."""
+        intercepts = intercepts + coefs @ self.mean if centred else intercepts
+        coefs = coefs * self.scale
+        return coefs if self.regular else coefs @ self.eigenvectors, intercepts
+
+    @property
+    def inverse_scale(self) -> np.ndarray:
+        return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
+
+
+def uncorrelated_scatter(eigenvalues, total, rank_tol=RANK_TOL) -> TemperedScatter:
+    """`tempered_scatter` of centred features whose scatter is known to be diagonal, as that of kernel components is."""
+    d, values = len(eigenvalues), np.asarray(eigenvalues) / total
+    kept = values > rank_tol**2 * values.max()
+    axes = None if kept.all() else np.eye(d)[:, kept]
+    return TemperedScatter(np.zeros(d), np.ones(d), values[kept], axes, float(total), int(d - kept.sum()))
+
+
+def tempered_scatter(
+    X: Data,
+    y: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    kind: str = "total",
+    standardise: bool = True,
+    rank_tol: float = RANK_TOL,
+) -> TemperedScatter:
+    """Decompose the scatter of `X`, once for every power p that may be asked for.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+    y : array-like of shape (n,), optional
+        Class labels, for ``kind="within"``.
+    sample_weight : array-like of shape (n,), optional
+    kind : {"total", "within"}
+    standardise : bool, default=True
+        False keeps the units of X, as in a kernel feature space, whose coordinates are uncorrelated already.
+    rank_tol : float, default=1e-4
+        Directions along which the (standardised) rows deviate by no more than this, relative to the largest deviation of a
+        column, are left out. With 0 only those are that rounding in double precision may have made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 10.0], [1.0, 10.0]])
+    >>> tempered_scatter(X).matrix(1.0).tolist()  # uncorrelated features: the variances
+    [[1.0, 0.0], [0.0, 100.0]]
+    """
+    X, weight, classes = check_rows_of(X, y, sample_weight, kind)
+    check_number("rank_tol", rank_tol, 0, 1)
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    return tempered_of(X, weight, classes, standardise=standardise, rank_tol=rank_tol)
+
+
+def tempered_of(X, weight, classes=None, *, standardise=True, rank_tol=RANK_TOL) -> TemperedScatter:
+    """`tempered_scatter` of checked rows, within their classes where these are given."""
+    if X.shape[1] > max(FEW_COLUMNS, min(WIDEST, FEW_ROWS * X.shape[0])):
+        space = _wide_scatter(X, weight, standardise)
+        return from_factor(*row_factor(X, weight, classes), space, rank_tol)
+    total = weight.sum()
+    mean = np.asarray(weight @ X).ravel() / total
+    S = scatter_of(X, weight)
+    chosen = S if classes is None else scatter_of(X, weight, classes)
+    space = decompose(S, chosen, mean, total, standardise=standardise, rank_tol=rank_tol)
+    # The singular values of the rows have twice the digits of the eigenvalues of their scatter.
+    return space if space.regular else from_factor(*row_factor(X, weight, classes), space, rank_tol)
+
+
+def can_whiten(n: int, d: int) -> bool:
+    """Whether the scatter of n rows and d columns can be had: as a matrix, or from all rows at once."""
+    return d <= WIDEST or n * d <= MOST_NUMBERS
+
+
+def _wide_scatter(X, weight, standardise) -> TemperedScatter:
+    """Mean and units of columns that are too many for a scatter matrix; a ValueError where the rows are too many as well."""
+    n, d = X.shape
+    if not can_whiten(n, d):
+        raise ValueError(
+            f"whitening above 0 needs the scatter of all {d:,} columns, or all {n:,} rows at once: that is too much. Set "
+            "whitening=0 (standardised columns) or -1 (columns as they are), or make fewer columns of them first, for "
+            "example with sklearn.decomposition.TruncatedSVD."
+        )
+    space = standardised(X, weight)
+    return space if standardise else replace(space, scale=np.ones(d))
+
+
+def decompose(S, chosen, mean, total, *, standardise=True, rank_tol=RANK_TOL) -> TemperedScatter:
+    """`tempered_scatter` from scatter matrices at hand: `S` the total one, which sets the units, `chosen` the one to
+    temper.
+    """
+    d = len(mean)
+    scale = np.sqrt(np.diag(S) / total) if standardise else np.ones(d)
+    inverse = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
+    R = inverse[:, None] * chosen * inverse / total
+    values, vectors = decompose_range(R)
+    kept = values > rank_tol**2 * R.diagonal().max()
+    return TemperedScatter(mean, scale, values[kept], vectors[:, kept], float(total), int(len(kept) - kept.sum()))
+
+
+def standardised(X, weight) -> TemperedScatter:
+    """`tempered_scatter` where no power above 0 will be asked for: all features that vary, without a range."""
+    mean, variance = feature_moments(X, weight)
+    return TemperedScatter(mean, np.sqrt(variance), np.ones(len(mean)), None, float(weight.sum()))
+
+
+def standardised_range(X, weight) -> TemperedScatter:
+    """The same on the span of the rows about the origin, not about their mean: where there is no intercept."""
+    space = standardised(X, weight)
+    found = from_factor(*row_factor(X, weight, centred=False), space, rank_tol=0.0)
+    return replace(found, eigenvalues=np.ones(len(found.eigenvalues)))
+
+
+def from_factor(factor, largest, space, rank_tol=RANK_TOL) -> TemperedScatter:
+    """The same from a factor of the rows (`row_factor`) and the largest modulus of each column.
+
+    Directions along which the rows differ by no more than the rounding of their entries are not there.
+    """
+    A = factor * space.inverse_scale / np.sqrt(space.total)
+    _, roots, axes = svd(A, full_matrices=False)
+    noise = np.linalg.norm(EPS * largest * space.inverse_scale * axes, axis=1)
+    varies = roots > np.maximum(noise, 10 * len(largest) * EPS * roots[0])
+    kept = varies & (roots > rank_tol * np.linalg.norm(A, axis=0).max())
+    axes = with_positive_pivots(axes[kept]).T
+    return replace(space, eigenvalues=roots[kept] ** 2, eigenvectors=axes, n_dropped=int(varies.sum() - kept.sum()))
+
+
+# -- The geometric mean of two positive definite matrices: the closed-form metric of smoothed F-SVM -------------------
+
+
+def geometric_mean(A: ArrayLike, B: ArrayLike) -> np.ndarray:
+    r"""Matrix geometric mean of two symmetric positive definite matrices.
+
+    .. math:: A \# B = A^{1/2} \left(A^{-1/2} B A^{-1/2}\right)^{1/2} A^{1/2}
+
+    the only positive definite solution of ``G A^{-1} G = B``. With ``A = T^{-1}`` and ``B = Q = WW' + eta
+    I`` it is the metric of smoothed F-SVM up to its scale: ``M T M = Q`` (`mathematics.md` section 2).
+
+    Parameters
+    ----------
+    A, B : arrays of shape (d, d)
+        Symmetric positive definite.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        Symmetric positive definite, exactly symmetric.
+
+    Notes
+    -----
+    Any factor ``A = LL'`` may stand for ``A^{1/2}``. With the Cholesky factors of both and the singular
+    values of ``L_A^{-1} L_B = U Sigma V'`` the mean is ``(L_A U) Sigma (L_A U)'``, and no product
+    ``A^{-1/2} B A^{-1/2}``, whose condition number would be the square, is formed. The mean is symmetric in
+    its arguments, so the better conditioned one is inverted [1]_: with condition numbers 1e12 and 10 this is
+    the difference between 11 and 15 correct digits.
+
+    References
+    ----------
+    .. [1] B. Iannazzo, "The geometric mean of two matrices from a computational viewpoint", Numerical Linear
+       Algebra with Applications 23 (2016).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.scatter import geometric_mean
+    >>> np.round(geometric_mean(np.diag([1.0, 4.0]), np.diag([9.0, 1.0])), 12)
+    array([[3., 0.],
+           [0., 2.]])
+    """
+    A, B = check_symmetric("A", A), check_symmetric("B", B)
+    if A.shape != B.shape:
+        raise ValueError(f"A and B must have the same shape, got {A.shape} and {B.shape}")
+    L_A, L_B = _cholesky(A, "A"), _cholesky(B, "B")
+    if _flatness(L_A) < _flatness(L_B):
+        L_A, L_B = L_B, L_A
+    K = linalg.solve_triangular(L_A, L_B, lower=True, check_finite=False)
+    U, sigma, _ = linalg.svd(K, full_matrices=False, check_finite=False)
+    half = (L_A @ U) * np.sqrt(sigma)
+    return half @ half.T
+
+
+def _cholesky(matrix, name: str) -> np.ndarray:
+    try:
+        return linalg.cholesky(matrix, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        raise ValueError(f"{name} must be positive definite, got one without Cholesky factor") from None
+
+
+def _flatness(L) -> float:
+    """Smallest sine between a row of `L` and the span of those before it: small if ill conditioned.
+
+    Unlike the condition number it does not depend on the units of the features.
+    """
+    return float((np.diag(L) / np.linalg.norm(L, axis=1)).min())
+
+
+__all__ = [
+    "TemperedScatter",
+    "geometric_mean",
+    "matrix_power",
+    "range_basis",
+    "scatter_matrix",
+    "semi_whitening",
+    "tempered_scatter",
+    "whitening",
+]
