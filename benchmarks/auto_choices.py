@@ -24,8 +24,8 @@ from sklearn.preprocessing import QuantileTransformer
 
 from radiusmargin import FSVM, FSVMCV
 from radiusmargin.estimators.features import FeatureChoice, Standard
-from radiusmargin.multiclass import Reduction
-from radiusmargin.search.candidates import Grids, kinds_of
+from radiusmargin.multiclass import MulticlassReduction
+from radiusmargin.search.candidates import Grids, kernel_specs
 from radiusmargin.search.evaluate import evaluate
 from radiusmargin.search.scoring import Progress, Scores, SearchData
 from radiusmargin.solvers import Options
@@ -67,7 +67,7 @@ def measure(parts, transform=None):
         recorder = Recorder(splits, training.labels.shape)
         scores = Scores(len(splits), Progress(search), [recorder])
         grids = Grids.of(search)
-        (kind,) = kinds_of(FeatureChoice.of(search), grids, training)
+        (kind,) = kernel_specs(FeatureChoice.of(search), grids, training)
         if name != "linear":
             kind = replace(kind, gammas=tuple(m / X.shape[1] for m in MULTIPLES[name]))
         evaluate([kind], grids, data, scores, Options())
@@ -207,7 +207,7 @@ RULES = {
 
 def accuracies(path):
     found, y, truth = pickle.loads(path.read_bytes())
-    reduction = Reduction(y.max() + 1)
+    reduction = MulticlassReduction(y.max() + 1)
     values = [sum(w * found[label][2] for label, w in rule.weights(found).items()) for rule in RULES.values()]
     return [np.mean(reduction.predict(value) == truth) for value in values]
 

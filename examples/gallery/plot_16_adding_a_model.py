@@ -11,12 +11,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from radiusmargin import SVM
-from radiusmargin.estimators.base import ColumnwiseCompetitor
+from radiusmargin.estimators.base import ColumnwiseBaseline
 from radiusmargin.paper.data import make_waveform
 from radiusmargin.solvers import hinge_svm
 
 
-class SmoothSVM(ColumnwiseCompetitor):
+class SmoothSVM(ColumnwiseBaseline):
     """Minimises ``1/2 (|w|^2 + 100 |second differences of w|^2) + C sum hinge``."""
 
     def _solve_problem(self, rows, y, costs):

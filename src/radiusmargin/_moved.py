@@ -53,7 +53,15 @@ MODULES = {
 }
 
 #: Classes that have another name now.
-NAMES: dict[str, str] = {}
+NAMES = {
+    "InUnits": "ScaledSpace",
+    "Linear": "LinearMap",
+    "Ranks": "RankTransform",
+    "Reduction": "MulticlassReduction",
+    "Sigmoids": "PlattCalibration",
+    "Standard": "Standardizer",
+    "Sum": "Ensemble",
+}
 
 
 class MovedModules(MetaPathFinder, Loader):

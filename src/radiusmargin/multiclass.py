@@ -25,7 +25,7 @@ FEW_CLASSES = 30  # up to which a dense matrix of pairs and classes is the quick
 
 
 @dataclass(frozen=True)
-class Reduction:
+class MulticlassReduction:
     """How classes, numbered from 0, become columns of labels, and how scores of the columns become classes again.
 
     In a column of labels +1 and -1 are its two sides, and rows labelled 0 take no part. Two classes make one column either
@@ -36,7 +36,7 @@ class Reduction:
     pairs: bool = True
 
     @classmethod
-    def chosen(cls, n_classes, pairs, X, *, linear=True) -> Reduction:
+    def chosen(cls, n_classes, pairs, X, *, linear=True) -> MulticlassReduction:
         """Pairs or not; where `pairs` is None, pairs unless X is like text or their separators would dwarf it."""
         return cls(n_classes, bool(pairs_suit(n_classes, X, linear) if pairs is None else pairs))
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from radiusmargin.outofcore import ArraySource, ChangedChunkError, Chunk, ReaderSource
 from radiusmargin.outofcore.first_pass import Moments
 from radiusmargin.outofcore.heuristics import Limits
-from radiusmargin.outofcore.queries import Questions, Sift, Smooth
-from radiusmargin.outofcore.solver import ChunkedProblem, Coordinates, look, solve_chunked
+from radiusmargin.outofcore.queries import NearMarginQuery, NewtonQuery, QueryPass
+from radiusmargin.outofcore.solver import ChunkedProblem, Coordinates, first_pass, solve_chunked
 from radiusmargin.solvers import Options, hinge_svm
 
 SMALL = Limits(sample_numbers=600, near_numbers=1 << 24)  # a sample that leaves something to find out
@@ -30,7 +30,7 @@ def one_problem(overview, C=1.0, B=None, intercept=True):
 
 
 def solved(source, limits, **problem):
-    overview = look(source, limits)
+    overview = first_pass(source, limits)
     return solve_chunked(source, [one_problem(overview, **problem)], overview, Options(1e-7), limits)[0]
 
 
@@ -77,8 +77,8 @@ def test_all_rows_of_a_class_on_the_margin():
 def test_the_reduced_problem_never_exceeds_that_of_all_rows(coef, intercept, width, share, rows):
     X, y, weight = overlapping(2000)
     source, classes = ArraySource(X, y, weight, rows=rows), np.array([-1.0, 1.0])
-    probe = Sift(np.array(coef), intercept, classes, np.ones(2), width, share)
-    (answer,) = source.reduce(Questions((probe,), classes), "test").answers
+    probe = NearMarginQuery(np.array(coef), intercept, classes, np.ones(2), width, share)
+    (answer,) = source.reduce(QueryPass((probe,), classes), "test").answers
     Z, labels, costs = answer.reduced()
     assert costs.sum() == pytest.approx(weight.sum())
     np.testing.assert_allclose((labels * costs) @ Z, (y * weight) @ X, atol=1e-8)
@@ -102,8 +102,8 @@ def test_slopes_and_curvature_are_derivatives():
     shift = X.mean(axis=0)
 
     def answer(w, b, step=None):
-        probe = Smooth(w, b, classes, np.ones(2), 0.8, (), shift, step)
-        return source.reduce(Questions((probe,), classes), "test").answers[0]
+        probe = NewtonQuery(w, b, classes, np.ones(2), 0.8, (), shift, step)
+        return source.reduce(QueryPass((probe,), classes), "test").answers[0]
 
     def gradient(at):
         signed = at.sums[0] - at.sums[1]
@@ -129,7 +129,7 @@ def test_moments_and_sample_of_any_chunking(sizes, seed):
         for start, stop in pairwise(edges):
             yield X[start:stop], y[start:stop], weight[start:stop]
 
-    overview = look(ReaderSource(read), Limits(sample_rows=100))
+    overview = first_pass(ReaderSource(read), Limits(sample_rows=100))
     found = overview.pooled(np.ones(2))
     mean = weight @ X / weight.sum()
     assert found.rows == len(y)
@@ -150,7 +150,9 @@ def test_samples_are_uniform():
     def read():
         return ((X[a:b], y[a:b]) for a, b in pairwise(edges))
 
-    drawn = np.concatenate([sample.X[:, 0] for sample in look(ReaderSource(read), Limits(sample_rows=4000)).samples()])
+    drawn = np.concatenate(
+        [sample.X[:, 0] for sample in first_pass(ReaderSource(read), Limits(sample_rows=4000)).samples()]
+    )
     assert len(drawn) == 4000
     counts = np.histogram(drawn, bins=20, range=(0, n))[0]
     assert ((counts - 200) ** 2 / 200).sum() < 45  # the 0.999 quantile of chi-squared with 19 degrees of freedom
@@ -267,11 +269,11 @@ def test_values_that_are_not_finite_are_named(bad):
     X, y, weight = overlapping()
     X[3500, 1] = bad
     with pytest.raises(ValueError, match="chunk 3: X contains NaN or infinity"):
-        look(ArraySource(X, y, weight, rows=1000))
+        first_pass(ArraySource(X, y, weight, rows=1000))
 
 
 def test_no_chunks_and_no_weight():
     with pytest.raises(ValueError, match="no chunks"):
-        look(ReaderSource(lambda: iter(())))
+        first_pass(ReaderSource(lambda: iter(())))
     with pytest.raises(ValueError, match="no row of positive weight"):
-        look(ReaderSource(lambda: iter([(np.ones((2, 1)), [0, 1], [0.0, 0.0])])))
+        first_pass(ReaderSource(lambda: iter([(np.ones((2, 1)), [0, 1], [0.0, 0.0])])))

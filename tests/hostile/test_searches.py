@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold
 
 from radiusmargin import FSVM, FSVMCV, SVM, AutoSVM, SigmaSVM
-from radiusmargin.estimators.decision import Sigmoids, sigmoid
+from radiusmargin.estimators.decision import PlattCalibration, sigmoid
 from radiusmargin.scatter import tempered_scatter
 from radiusmargin.search.candidates import LEAST_OF_CLASS, MOST_ROWS, SAMPLE, sampled
 
@@ -76,7 +76,7 @@ def test_probabilities_do_not_depend_on_the_unit_of_weights(three):
 def test_a_problem_without_held_out_rows_says_nothing():
     reduction = FSVM().fit(*make_blobs(30, centers=3, random_state=0)).learnt.reduction
     scores, labels, problem = np.array([1.0, -1.0]), np.array([1, -1]), np.array([0, 0])
-    found = Sigmoids.fit(scores, labels, np.ones(2), problem, reduction)
+    found = PlattCalibration.fit(scores, labels, np.ones(2), problem, reduction)
     assert found.slope[1:].tolist() == found.offset[1:].tolist() == [0, 0]
     assert (found.slope[0], found.offset[0]) == pytest.approx(sigmoid(scores, labels, np.ones(2)))
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from radiusmargin import FSVM, FSVMCV, SVM
 from radiusmargin import _blocks as blocks
-from radiusmargin.multiclass import Reduction
+from radiusmargin.multiclass import MulticlassReduction
 
 
 def blobs(classes, rows, d, seed=0):
@@ -20,26 +20,26 @@ def blobs(classes, rows, d, seed=0):
 
 def test_pairs_as_long_as_they_do_not_dwarf_the_data():
     X = np.zeros((8000, 50))
-    assert Reduction.chosen(401, None, X).pairs == (401 * 200 <= 10 * 8000)
-    assert Reduction.chosen(400, None, X).pairs
-    assert not Reduction.chosen(402, None, X).pairs
-    assert Reduction.chosen(402, True, X).pairs
-    assert not Reduction.chosen(3, False, X).pairs
+    assert MulticlassReduction.chosen(401, None, X).pairs == (401 * 200 <= 10 * 8000)
+    assert MulticlassReduction.chosen(400, None, X).pairs
+    assert not MulticlassReduction.chosen(402, None, X).pairs
+    assert MulticlassReduction.chosen(402, True, X).pairs
+    assert not MulticlassReduction.chosen(3, False, X).pairs
     few = sparse.csr_array((np.ones(60_000), (np.arange(60_000), np.arange(60_000) % 50_000)), shape=(60_000, 50_000))
-    assert Reduction.chosen(18, None, few).pairs  # 153 pairs, 61 MB
-    assert not Reduction.chosen(19, None, few).pairs  # 68 MB, and 0.5 MB of numbers
+    assert MulticlassReduction.chosen(18, None, few).pairs  # 153 pairs, 61 MB
+    assert not MulticlassReduction.chosen(19, None, few).pairs  # 68 MB, and 0.5 MB of numbers
 
 
 def test_text_is_each_class_against_the_rest():
     def words(n, d):
         return sparse.csr_array((np.ones(n), (np.arange(n), np.arange(n) % d)), shape=(n, d))
 
-    assert not Reduction.chosen(3, None, words(900, 1000)).pairs
-    assert Reduction.chosen(3, True, words(900, 1000)).pairs
-    assert Reduction.chosen(3, None, words(900, 1000), linear=False).pairs  # the model of SVC
-    assert Reduction.chosen(3, None, words(900, 1000).toarray()).pairs
-    assert Reduction.chosen(3, None, words(900, 999)).pairs
-    assert Reduction.chosen(3, None, words(1001, 1000)).pairs
+    assert not MulticlassReduction.chosen(3, None, words(900, 1000)).pairs
+    assert MulticlassReduction.chosen(3, True, words(900, 1000)).pairs
+    assert MulticlassReduction.chosen(3, None, words(900, 1000), linear=False).pairs  # the model of SVC
+    assert MulticlassReduction.chosen(3, None, words(900, 1000).toarray()).pairs
+    assert MulticlassReduction.chosen(3, None, words(900, 999)).pairs
+    assert MulticlassReduction.chosen(3, None, words(1001, 1000)).pairs
     X, y = words(60, 1200), np.arange(60) % 4
     assert SVM().fit(X, y).coef_.shape == (4, 1200)
     assert SVM(kernel="rbf").fit(X, y).intercept_.shape == (6,)
@@ -83,7 +83,7 @@ def test_votes_by_hand(classes):
             sums[b] += value
             sums[a] -= value
         out[:] = votes + sums / (3 * (np.abs(sums) + 1))
-    np.testing.assert_allclose(Reduction(classes).class_scores(scores), expected, rtol=1e-10)
+    np.testing.assert_allclose(MulticlassReduction(classes).class_scores(scores), expected, rtol=1e-10)
 
 
 def test_memory_of_a_hundred_classes():

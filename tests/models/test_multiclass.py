@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from radiusmargin import FSVM, FSVMCV, MRSVM, MSVM, RMM, SVM, RSVMMuPlus, RSVMPlus
-from radiusmargin.multiclass import Reduction, taking_part
+from radiusmargin.multiclass import MulticlassReduction, taking_part
 from radiusmargin.search import fsvm_path
 from radiusmargin.solvers.result import Certificate
 
@@ -30,12 +30,12 @@ PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]
 
 def test_columns_of_pairs_and_of_classes():
     codes = np.array([2, 0, 1])
-    np.testing.assert_array_equal(Reduction(3).columns(codes), [[0, -1, 1], [1, -1, 0], [1, 0, -1]])
-    np.testing.assert_array_equal(Reduction(3, False).columns(codes), [[-1, 1, -1], [-1, -1, 1], [1, -1, -1]])
+    np.testing.assert_array_equal(MulticlassReduction(3).columns(codes), [[0, -1, 1], [1, -1, 0], [1, 0, -1]])
+    np.testing.assert_array_equal(MulticlassReduction(3, False).columns(codes), [[-1, 1, -1], [-1, -1, 1], [1, -1, -1]])
     for pairs in (True, False):
-        np.testing.assert_array_equal(Reduction(2, pairs).columns(codes[1:]), [[-1, 1]])
-    assert Reduction(3).names("abc") == ("b against a", "c against a", "c against b")
-    assert Reduction(3, False).names("abc")[1] == "b against the rest"
+        np.testing.assert_array_equal(MulticlassReduction(2, pairs).columns(codes[1:]), [[-1, 1]])
+    assert MulticlassReduction(3).names("abc") == ("b against a", "c against a", "c against b")
+    assert MulticlassReduction(3, False).names("abc")[1] == "b against the rest"
     labels, weight = taking_part(np.array([0.0, -1.0]), np.array([2.0, 3.0]))
     assert set(labels) <= {-1.0, 1.0}
     np.testing.assert_array_equal(weight, [0.0, 3.0])
@@ -44,7 +44,7 @@ def test_columns_of_pairs_and_of_classes():
 def test_class_scores_are_those_of_scikit_learn():
     scores = np.random.default_rng(0).normal(size=(3, 50, 6))
     scores[0, 0] = 0.0
-    ours = Reduction(4).class_scores(scores)
+    ours = MulticlassReduction(4).class_scores(scores)
     from sklearn.utils.multiclass import _ovr_decision_function
 
     for values, expected in zip(ours, scores, strict=True):

@@ -62,7 +62,9 @@ def test_the_model_is_the_weighted_mean_of_members_over_their_sizes():
     model = FSVMCV(5, kernel=["linear", "rbf", "laplacian-ranks"], tol=1e-8).fit(X, y)
     units = {
         kind.name: kind
-        for kind in kinds.kinds_of(FeatureChoice.of(model), kinds.Grids.of(model), model._check_training(X, y, None))
+        for kind in kinds.kernel_specs(
+            FeatureChoice.of(model), kinds.Grids.of(model), model._check_training(X, y, None)
+        )
     }
     weights = [member["weight"] for member in model.members_]
     assert sum(weights) == pytest.approx(1)
@@ -128,7 +130,7 @@ def test_very_many_rows_are_searched_on_a_sample_and_fitted_whole(moons, monkeyp
     assert len(rows) == 60
     assert abs(moons[1][rows].mean() - moons[1].mean()) < 0.02
     (member,) = model.members_
-    units = kinds.Standard.of(moons[0], np.ones(len(moons[1])))
+    units = kinds.Standardizer.of(moons[0], np.ones(len(moons[1])))
     single = FSVM(member["C"], kernel=member["kernel"], gamma=member["gamma"], whitening=0.0)
     expected = single.fit(units.rows(moons[0]), moons[1])
     assert model.objective_ == pytest.approx(expected.objective_, rel=1e-5)

@@ -13,12 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV
-from radiusmargin.estimators.base import Training
+from radiusmargin.estimators.base import TrainingData
 from radiusmargin.estimators.family import Family
-from radiusmargin.multiclass import Reduction
+from radiusmargin.multiclass import MulticlassReduction
 from radiusmargin.scatter import tempered_scatter, uncorrelated_scatter
 from radiusmargin.search import fold_strategies, fsvm_path, radius_margin_bound, span_loo
-from radiusmargin.search.candidates import Member
+from radiusmargin.search.candidates import Candidate
 from radiusmargin.search.fold_strategies import FoldMoments
 from radiusmargin.search.scoring import HeldOut, Progress, Scores, SearchData
 from radiusmargin.solvers import Options, hinge_svm, hinge_svm_path
@@ -163,18 +163,18 @@ def test_ties_go_to_less_whitening_then_smaller_C():
     for p in (1.0, 0.5, 0.0):
         for C in (10.0, 1.0):
             for split in range(2):
-                scores.set(Member(p, C), split, 0.9 if p > 0 else 0.8)
-    assert scores.best() == Member(0.5, 1.0)
+                scores.set(Candidate(p, C), split, 0.9 if p > 0 else 0.8)
+    assert scores.best() == Candidate(0.5, 1.0)
     assert len(scores.near_best(0.0)) == 4
 
 
 def test_one_standard_error_prefers_the_simpler():
     scores = Scores(4, Progress(FSVMCV()))
     for split, noise in enumerate((0.0, 0.04, -0.04, 0.02)):
-        scores.set(Member(1.0, 1.0), split, 0.9 + noise)
-        scores.set(Member(0.0, 1.0), split, 0.89 + noise)
-    assert scores.best() == Member(1.0, 1.0)
-    assert scores.best(one_standard_error=True) == Member(0.0, 1.0)
+        scores.set(Candidate(1.0, 1.0), split, 0.9 + noise)
+        scores.set(Candidate(0.0, 1.0), split, 0.89 + noise)
+    assert scores.best() == Candidate(1.0, 1.0)
+    assert scores.best(one_standard_error=True) == Candidate(0.0, 1.0)
 
 
 def test_averaging_is_the_mean_of_normalised_members():
@@ -417,7 +417,9 @@ def test_splits_that_overlap_or_are_masks():
 
 def test_the_training_part_of_a_split_is_what_the_whole_is():
     X, y = overlapping(30, 3)
-    whole = Training(X, y, np.ones(30), np.arange(30), Reduction(3, pairs=False), np.ones(3), intercept=False)
+    whole = TrainingData(
+        X, y, np.ones(30), np.arange(30), MulticlassReduction(3, pairs=False), np.ones(3), intercept=False
+    )
     part = SearchData(whole, [(np.arange(20), np.arange(20, 30))], np.arange(3), {0: 5.0}).part(0)
     assert (part.intercept, part.reduction) == (False, whole.reduction)
     np.testing.assert_array_equal(part.costs, np.where(y[:20] == 0, 5.0, 1.0))
@@ -508,7 +510,7 @@ def test_the_span_rule_with_several_classes():
         fit = hinge_svm(Z[J], signs, tol=1e-9)
         values.append(Z @ fit.coef + fit.intercept)
         values[-1][J] = signs * span_loo(Z[J], signs, fit.coef, fit.intercept, fit.alpha, np.ones(len(J)))
-    expected = np.mean(Reduction(3).predict(np.transpose(values)) == y)
+    expected = np.mean(MulticlassReduction(3).predict(np.transpose(values)) == y)
     model = FSVMCV(Cs=[1.0], whitening=0.0, criterion="loo", refit=False, cv_tol=1e-9).fit(X[:, :5], y)
     assert model.best_score_ == pytest.approx(expected)
 

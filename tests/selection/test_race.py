@@ -16,8 +16,8 @@ from sklearn.datasets import (
 from sklearn.preprocessing import StandardScaler
 
 from radiusmargin import FSVMCV
-from radiusmargin.search.candidates import Member
-from radiusmargin.search.racing import Race
+from radiusmargin.search.candidates import Candidate
+from radiusmargin.search.racing import Racing
 
 GAMMAS = (0.01, 0.1, 1.0, 10.0)
 
@@ -102,11 +102,11 @@ def test_there_is_no_race_where_scores_are_not_shares_of_rows_or_folds_not_alike
     assert not model.cv_results_["given_up"].any()
 
 
-MEMBERS = [Member(0.0, C, kernel="rbf") for C in range(3)]
+MEMBERS = [Candidate(0.0, C, kernel="rbf") for C in range(3)]
 
 
 def race_of(n, weight, *rights):
-    race = Race([(None, np.arange(n))], weight, 1.0)
+    race = Racing([(None, np.arange(n))], weight, 1.0)
     for member, right in zip(MEMBERS, rights, strict=True):
         race.hear(member, 0, None, right)
     return race.beaten(MEMBERS, [0], set()).tolist()

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from ..estimators import list_models
-from ..multiclass import Reduction
+from ..multiclass import MulticlassReduction
 from ..search import FSVMCV, AutoSVM
 from ..tables import DataError, MissingDependencyError
 from ..tables.table_encoder import TableEncoder
@@ -152,7 +152,7 @@ def _shapes(operator):
 
 
 def _convert(scope, operator, container):
-    """Scores are linear; of pairs they become votes as in :class:`~radiusmargin.multiclass.Reduction`."""
+    """Scores are linear; of pairs they become votes as in :class:`~radiusmargin.multiclass.MulticlassReduction`."""
     from skl2onnx.algebra.onnx_ops import (
         OnnxAdd,
         OnnxArgMax,
@@ -202,7 +202,7 @@ def _votes(scores, n_classes, opset):
     return OnnxAdd(votes, OnnxDiv(sums, size, op_version=opset), op_version=opset)
 
 
-def _reduction(model) -> Reduction | None:
+def _reduction(model) -> MulticlassReduction | None:
     """How the separators in the features themselves become classes; None where a model's decision is not made of them.
 
     Three classes have as many pairs as classes, and a kernel's separators are not in the features: the scores decide.
@@ -213,7 +213,7 @@ def _reduction(model) -> Reduction | None:
     X = np.random.default_rng(0).normal(size=(5, model.n_features_in_))
     raw, scores = X @ coef.T + model.intercept_, model.decision_function(X).reshape(5, -1)
     for pairs, n_columns in ((False, n_classes if n_classes > 2 else 1), (True, n_classes * (n_classes - 1) // 2)):
-        reduction = Reduction(n_classes, pairs=pairs)
+        reduction = MulticlassReduction(n_classes, pairs=pairs)
         if raw.shape[1] == n_columns and np.allclose(reduction.class_scores(raw), scores):
             return reduction
     return None

@@ -16,11 +16,11 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from ..estimators import KernelMap, list_models
-from ..estimators.decision import LinearModel, Sigmoids, Sum
-from ..estimators.features import Expansion, InUnits, Linear, Mapped, Ranks, Raw, Standard
+from ..estimators.decision import Ensemble, LinearModel, PlattCalibration
+from ..estimators.features import Expansion, LinearMap, Mapped, RankTransform, Raw, ScaledSpace, Standardizer
 from ..estimators.kernel_pca import FittedMap
 from ..kernels import KERNELS, KernelFunction
-from ..multiclass import Reduction
+from ..multiclass import MulticlassReduction
 from ..search import FSVMCV, AutoSVM
 from ..tables import DataError
 from .container import Record
@@ -31,11 +31,11 @@ __all__ = ["rebuild_pipeline", "require_known"]
 ESTIMATORS = {entry.estimator for entry in list_models()} | {FSVMCV, AutoSVM}
 
 #: What a fit leaves in an attribute other than data.
-SPACES, UNITS = (Raw, Mapped, Expansion, InUnits), (Standard, Ranks, Linear)
+SPACES, UNITS = (Raw, Mapped, Expansion, ScaledSpace), (Standardizer, RankTransform, LinearMap)
 OBJECTS = {
-    "_model": (LinearModel, Sum), "_sigmoids": (Sigmoids,), "kernel_map_": (KernelMap,), "_function": (KernelFunction,),
-    "_expansion": (FittedMap,), "space": SPACES, "units": UNITS, "standard": (Standard,), "function": (KernelFunction,),
-    "transformer": (KernelMap,), "reduction": (Reduction,), "parts": (LinearModel,),
+    "_model": (LinearModel, Ensemble), "_sigmoids": (PlattCalibration,), "kernel_map_": (KernelMap,), "_function": (KernelFunction,),
+    "_expansion": (FittedMap,), "space": SPACES, "units": UNITS, "standard": (Standardizer,), "function": (KernelFunction,),
+    "transformer": (KernelMap,), "reduction": (MulticlassReduction,), "parts": (LinearModel,),
 }  # fmt: skip
 
 #: Private attributes that a fit sets; public ones end in an underscore.
@@ -44,7 +44,10 @@ PRIVATE = {"_model", "_sigmoids", "_directions", "_function", "_expansion", "_la
 OURS = {cls.__name__: cls for kinds in (*OBJECTS.values(), ESTIMATORS) for cls in kinds}
 
 #: Classes that were called otherwise when a file was written: old name -> class.
-RENAMED: dict[str, type] = {}
+RENAMED = {
+    "InUnits": ScaledSpace, "Linear": LinearMap, "Ranks": RankTransform, "Reduction": MulticlassReduction,
+    "Sigmoids": PlattCalibration, "Standard": Standardizer, "Sum": Ensemble,
+}  # fmt: skip
 
 KNOWN = {f"radiusmargin.{name}" for name in (*OURS, *RENAMED, "TableEncoder", "DateParts")} | SCIKIT | IGNORED
 
@@ -149,7 +152,7 @@ def _check_decision(model, width):
     """Raise a DataError where the arrays that decisions are computed from do not fit together."""
     decides = vars(model).get("_model")
     require(decides is not None, "a model has not been fitted")
-    parts = decides.parts if isinstance(decides, Sum) else (decides,)
+    parts = decides.parts if isinstance(decides, Ensemble) else (decides,)
     sigmoids = vars(model).get("_sigmoids")
     reductions = {part.reduction for part in parts} | ({sigmoids.reduction} if sigmoids is not None else set())
     require(len(reductions) == 1, "parts of a model have other classes")
@@ -171,7 +174,7 @@ def _check_decision(model, width):
 
 def _columns(space, width) -> int:
     """The number of features of a space of rows with so many columns."""
-    if isinstance(space, InUnits):
+    if isinstance(space, ScaledSpace):
         return _columns(space.space, _unit_columns(space.units, width))
     if isinstance(space, Expansion):
         _check_kernel(space.function, space.support, width)
@@ -194,14 +197,14 @@ def _columns(space, width) -> int:
 
 
 def _unit_columns(units, width) -> int:
-    if isinstance(units, Linear):
+    if isinstance(units, LinearMap):
         check_floats(units.root, (len(units.root), width))
         return len(units.root)
-    if isinstance(units, Ranks):
+    if isinstance(units, RankTransform):
         check_floats(units.quantiles, (len(units.quantiles), width))
         require(len(units.quantiles) > 1, "ranks have no quantiles")
         units = units.standard
-    require(isinstance(units, Standard), "there are no units")
+    require(isinstance(units, Standardizer), "there are no units")
     check_floats(units.mean, (width,))
     check_floats(units.scale, (width,))
     require((units.scale > 0).all(), "a scale is not positive")

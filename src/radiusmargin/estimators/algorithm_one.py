@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from .._checks import check_count, check_number, check_positive
 from ..multiclass import taking_part
 from ..solvers.metric.algorithm_one import Descent, algorithm_one
-from .base import ColumnwiseCompetitor, estimator
+from .base import ColumnwiseBaseline, estimator
 from .family import MetricTransformerMixin
 
 
 @estimator
-class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseCompetitor):
+class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseBaseline):
     """F-SVM, Eq. 12 of its paper, by the paper's Algorithm 1 taken at its word.
 
     Means to minimise ``1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b)) + rho tr(MS)`` over separators w, b and

@@ -28,17 +28,17 @@ from .._checks import (
 )
 from .._compat import CallbackSupportMixin, callback_context, told, with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
-from ..multiclass import Reduction, check_several, class_weights, taking_part
+from ..multiclass import MulticlassReduction, check_several, class_weights, taking_part
 from ..outofcore import in_chunks
 from ..outofcore.fit import ChunkedTraining, chunkwise, keep_history, print_pass
 from ..solvers import IDENTITY, Batch, ClassLabels, Options, relative_gap, rows_of, solve
 from ..solvers.result import Certificate
-from .decision import Decides, LinearModel
+from .decision import DecisionModel, LinearModel
 from .features import FeatureChoice, Mapped, Raw
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class TrainingData:
     """Rows of positive weight, and which of the classes each belongs to.
 
     Attributes
@@ -50,7 +50,7 @@ class Training:
         Weights of the rows, without those of the classes.
     kept : ndarray of shape (n,)
         Which rows of the X that was given to `fit` they are.
-    reduction : Reduction
+    reduction : MulticlassReduction
         How the classes become problems of two.
     factors : ndarray of shape (n_classes,)
         Weights of the classes.
@@ -62,7 +62,7 @@ class Training:
     codes: np.ndarray
     weight: np.ndarray
     kept: np.ndarray
-    reduction: Reduction
+    reduction: MulticlassReduction
     factors: np.ndarray
     intercept: bool = True
 
@@ -80,7 +80,7 @@ class Training:
 # -- Who is told of a fit while it runs: scikit-learn's callbacks, and the terminal -----------------------------------
 
 
-class Listeners:
+class FitCallbacks:
     """Those of one fit of a model on some rows."""
 
     def __init__(self, model, X, y):
@@ -150,7 +150,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         return self.classes_[model.codes(self._validated(X))]
 
     @property
-    def learnt(self) -> Decides:
+    def learnt(self) -> DecisionModel:
         """Separators in a space, and how their scores become classes: what predictions are made of.
 
         Raises a NotFittedError before `fit`.
@@ -180,7 +180,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     @property
     def _in_pairs(self) -> bool | None:
-        """Whether more than two classes are compared in pairs; None: by the data, see `Reduction.chosen`."""
+        """Whether more than two classes are compared in pairs; None: by the data, see `MulticlassReduction.chosen`."""
         asked = getattr(self, "multi_class", None)  # not all models have it
         return None if asked is None else asked == "ovo"
 
@@ -237,7 +237,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             "is large beside its spread, subtract it."
         )
 
-    def _check_training(self, X, y, sample_weight) -> Training:
+    def _check_training(self, X, y, sample_weight) -> TrainingData:
         X, y = self._validated_both(X, y)
         if not (sparse.issparse(X) or X.flags.aligned):  # a field of packed records
             X = X.copy()
@@ -260,9 +260,9 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             codes = np.minimum(codes, len(self.classes_) - 1)
         check_several(self, self.classes_)
         linear = isinstance(self.kernel, str) and self.kernel in ("linear", "auto")  # which is linear on sparse rows
-        reduction = Reduction.chosen(len(self.classes_), self._in_pairs, X, linear=linear)
+        reduction = MulticlassReduction.chosen(len(self.classes_), self._in_pairs, X, linear=linear)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
-        return Training(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
+        return TrainingData(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
 
     def _reads_chunks(self, X) -> bool:
         """Whether to read rows in chunks; a memory map that the model cannot take so is read as a whole."""
@@ -330,14 +330,14 @@ class MarginClassifier(MarginEstimator):
             self._fit_chunks(X, y, sample_weight)
         else:
             training = self._check_training(X, y, sample_weight)
-            listeners = Listeners(self, training.X, training.codes)
-            with listeners.fit():
-                self._learn(training, listeners)
+            callbacks = FitCallbacks(self, training.X, training.codes)
+            with callbacks.fit():
+                self._learn(training, callbacks)
         self._warn_unless_converged()
         return self
 
     @abstractmethod
-    def _learn(self, training, listeners):
+    def _learn(self, training, callbacks):
         """Map the features, solve, keep."""
 
     # -- rows in chunks -------------------------------------------------------------------------------------------
@@ -347,12 +347,12 @@ class MarginClassifier(MarginEstimator):
         check_linear(self)
 
     def _fit_chunks(self, X, y, sample_weight):
-        listeners = Listeners(self, X, y)
-        with listeners.fit():
+        callbacks = FitCallbacks(self, X, y)
+        with callbacks.fit():
             training = ChunkedTraining.of(self, (X, y, sample_weight), full=self._scatter_in_chunks())
             results = self._learn_chunks(training)
         for k, result in enumerate(results):
-            listeners.report(k, result)
+            callbacks.report(k, result)
 
     def _solve_chunks(self, training, form, tol):
         """Solve for every labelling, and keep separators and history."""
@@ -390,7 +390,7 @@ def check_linear(model):
 
 
 @estimator
-class Competitor(MarginClassifier):
+class Baseline(MarginClassifier):
     """A model with the parameters that all have: its cost C, and the keywords it has in common with FSVM.
 
     A model with letters of its own has them after C, before the keywords.
@@ -415,7 +415,7 @@ class Competitor(MarginClassifier):
 
 
 @estimator
-class HingeCompetitor(Competitor):
+class HingeBaseline(Baseline):
     """A model whose labellings are one batch of the hinge solver."""
 
     _accepts_sparse = True
@@ -427,31 +427,31 @@ class HingeCompetitor(Competitor):
     def _options(self):
         return Options(float(self.tol), int(self.max_iter), self.n_jobs)
 
-    def _solve_hinge(self, rows, training, listeners, regularizers=IDENTITY):
+    def _solve_hinge(self, rows, training, callbacks, regularizers=IDENTITY):
         """One result per labelling."""
         batch = Batch(
             rows_of(rows), training.labels, training.costs, np.array([float(self.C)]), regularizers,
             intercept=training.intercept,
         )  # fmt: skip
-        with listeners.problems(training.labels):
+        with callbacks.problems(training.labels):
             found = solve(batch, self._options)
         results = [found[k, 0] for k in range(len(found))]
         for k, result in enumerate(results):
-            listeners.report(k, result)
+            callbacks.report(k, result)
         return results
 
 
-class ColumnwiseCompetitor(Competitor):
+class ColumnwiseBaseline(Baseline):
     """A model whose labellings are solved one after the other."""
 
-    def _learn(self, training, listeners):
+    def _learn(self, training, callbacks):
         space = FeatureChoice.of(self).explicit(0.0)
         rows = space.fit(training.X, training.costs)
         results = []
         for k, y in enumerate(training.labels):
-            with listeners.problems([y]):
+            with callbacks.problems([y]):
                 results.append(self._solve_problem(rows, y, training.costs))
-            listeners.report(k, results[-1])
+            callbacks.report(k, results[-1])
         self._keep(space, training, results)
         self._describe(results, rows, training)
 
@@ -463,18 +463,18 @@ class ColumnwiseCompetitor(Competitor):
         """Keep what was learnt on the rows beside the separators."""
 
 
-class ConicClassifier(ColumnwiseCompetitor):
+class ConicClassifier(ColumnwiseBaseline):
     """A model that one function of `radiusmargin.solvers` solves, one labelling after the other.
 
     A model names that function and its letters, and says what else it keeps of the results (`_describe`).
     """
 
     _solver: ClassVar[Callable]
-    _letters: ClassVar[tuple[str, ...]] = ()
+    _hyperparameters: ClassVar[tuple[str, ...]] = ()
 
     def _solve_problem(self, rows, y, costs):
         y, costs = taking_part(y, costs)
-        letters = {name: float(getattr(self, name)) for name in self._letters}
+        letters = {name: float(getattr(self, name)) for name in self._hyperparameters}
         return self._solver(
             rows, y, float(self.C), **letters, sample_weight=costs, fit_intercept=bool(self.fit_intercept),
             tol=self.tol, max_iter=int(self.max_iter),

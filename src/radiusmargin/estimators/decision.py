@@ -10,14 +10,14 @@ import numpy as np
 from scipy.special import expit
 
 from .._blocks import split
-from ..multiclass import Reduction
+from ..multiclass import MulticlassReduction
 from .features import FeatureSpace
 
 
-class Decides(ABC):
+class DecisionModel(ABC):
     """Classes from the scores of the problems of two that they have become."""
 
-    reduction: Reduction
+    reduction: MulticlassReduction
     intercept: np.ndarray
 
     @abstractmethod
@@ -46,7 +46,7 @@ class Decides(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel(Decides):
+class LinearModel(DecisionModel):
     """Separators of the problems of two that the classes have become.
 
     Attributes
@@ -55,13 +55,13 @@ class LinearModel(Decides):
         Fitted.
     coef : ndarray of shape (K, d)
     intercept : ndarray of shape (K,)
-    reduction : Reduction
+    reduction : MulticlassReduction
     """
 
     space: FeatureSpace
     coef: np.ndarray
     intercept: np.ndarray
-    reduction: Reduction
+    reduction: MulticlassReduction
 
     def scores(self, X) -> np.ndarray:
         return self.space.scores(X, self.coef) + self.intercept
@@ -71,13 +71,13 @@ class LinearModel(Decides):
 
 
 @dataclass(frozen=True, eq=False)
-class Sum(Decides):
+class Ensemble(DecisionModel):
     """Several models of the same problems whose scores are added up."""
 
     parts: tuple[LinearModel, ...]
 
     @property
-    def reduction(self) -> Reduction:
+    def reduction(self) -> MulticlassReduction:
         return self.parts[0].reduction
 
     @property
@@ -102,28 +102,28 @@ CERTAIN = 1e-7  # as near to 0 and 1 as the probability of a pair comes
 
 
 @dataclass(frozen=True, eq=False)
-class Sigmoids:
+class PlattCalibration:
     """P(+1) = 1 / (1 + exp(-(slope f + offset))) for the score f of every problem.
 
     Attributes
     ----------
     slope, offset : ndarrays of shape (K,)
-    reduction : Reduction
+    reduction : MulticlassReduction
     """
 
     slope: np.ndarray
     offset: np.ndarray
-    reduction: Reduction
+    reduction: MulticlassReduction
 
     @classmethod
-    def fit(cls, scores, labels, weights, problem, reduction) -> Sigmoids:
+    def fit(cls, scores, labels, weights, problem, reduction) -> PlattCalibration:
         """To scores of rows that the models have not seen, by maximum likelihood with Platt's priors [1]_.
 
         Parameters
         ----------
         scores, labels, weights, problem : arrays of one length
             A score, the label -1 or +1, the weight of the row, and the number of the problem they belong to.
-        reduction : Reduction
+        reduction : MulticlassReduction
         """
         known = np.flatnonzero(np.isfinite(scores))
         order = known[np.argsort(problem[known], kind="stable")]

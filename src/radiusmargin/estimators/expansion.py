@@ -74,12 +74,12 @@ def certificate_of(found: KernelResults) -> Certificate:
     return Certificate.of(found.objective, np.where(found.definite, found.dual_objective, np.nan), found.n_iter)
 
 
-def learn_expansion(choice, training, C, options: Options, listeners, **how) -> ExpansionFit:
+def learn_expansion(choice, training, C, options: Options, callbacks, **how) -> ExpansionFit:
     """Fit with one C; `how` is that of `fit_expansion`."""
-    with listeners.problems(training.labels):
-        space, found = fit_expansion(choice, training, [float(C)], options, listeners.pairs, **how)
+    with callbacks.problems(training.labels):
+        space, found = fit_expansion(choice, training, [float(C)], options, callbacks.pairs, **how)
     for k in range(len(training.labels)):
-        listeners.report(k, found.certificate((k, 0)))
+        callbacks.report(k, found.certificate((k, 0)))
     support = np.unique(found.coef.matrix.indices)
     support = support[np.argsort(training.codes[support], kind="stable")]
     coef = found.coef.matrix[:, support]

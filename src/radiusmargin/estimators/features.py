@@ -22,7 +22,7 @@ from .kernel_map import KernelMap
 QUANTILES = 100
 
 
-class Units(Protocol):
+class Scaling(Protocol):
     """What spaces ask of units."""
 
     def rows(self, X):
@@ -30,14 +30,14 @@ class Units(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Standard:
+class Standardizer:
     """Features minus `mean`, over `scale`. Sparse rows are not shifted, which no kernel of distances can tell."""
 
     mean: np.ndarray
     scale: np.ndarray
 
     @classmethod
-    def of(cls, X, weight) -> Standard:
+    def of(cls, X, weight) -> Standardizer:
         """Mean zero and deviation one over weighted rows; what is constant becomes zero."""
         found = standardised(X, weight)
         return cls(found.mean, np.where(found.scale > 0, found.scale, 1.0))
@@ -49,7 +49,7 @@ class Standard:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranks:
+class RankTransform:
     """Features by their ranks among training rows, as deviations of a normal variable, standardised.
 
     Long tails and outliers become what their place in the order is. Between quantiles a rank is interpolated, and equal
@@ -57,12 +57,12 @@ class Ranks:
     """
 
     quantiles: np.ndarray  # (q, d)
-    standard: Standard | None = None
+    standard: Standardizer | None = None
 
     @classmethod
-    def of(cls, X, weight) -> Ranks:
+    def of(cls, X, weight) -> RankTransform:
         ranks = cls(weighted_quantiles(X, weight, np.linspace(0, 1, QUANTILES)))
-        return cls(ranks.quantiles, Standard.of(ranks.deviations(X), weight))
+        return cls(ranks.quantiles, Standardizer.of(ranks.deviations(X), weight))
 
     def rows(self, X):
         return self.standard.rows(self.deviations(X))
@@ -79,7 +79,7 @@ class Ranks:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearMap:
     """``root @ x`` of every row: units in which distances are those of the metric ``root.T @ root``."""
 
     root: np.ndarray
@@ -89,11 +89,11 @@ class Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class InUnits:
+class ScaledSpace:
     """A fitted space of features that are in other units than the user's."""
 
     space: Any
-    units: Units
+    units: Scaling
 
     def rows(self, X):
         return self.space.rows(self.units.rows(X))

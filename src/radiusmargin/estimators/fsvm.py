@@ -204,17 +204,17 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
                 "scatter='total', coupling='separate' and solver='exact'."
             )
 
-    def _learn(self, training, listeners):
+    def _learn(self, training, callbacks):
         choice = FeatureChoice.of(self)
         plain = self._is_plain and not self._is_shared(training)
         if plain and choice.has_kernel and self.whitening == 0 and self.scatter == "total":
-            return self._learn_expansion(choice, training, listeners)
+            return self._learn_expansion(choice, training, callbacks)
         space = choice.explicit(self.whitening)
         rows = space.fit(training.X, training.costs)
         self._warn_if_degenerate(space, *rows.shape)
         if plain:
-            return self._learn_plain(space, rows, training, listeners)
-        return self._learn_metric(space, rows, training, listeners)
+            return self._learn_plain(space, rows, training, callbacks)
+        return self._learn_metric(space, rows, training, callbacks)
 
     @property
     def _in_pairs(self):
@@ -245,16 +245,16 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- the plain F-SVM: one hinge problem per labelling -----------------------------------------------------------
 
-    def _learn_plain(self, space, rows, training, listeners):
+    def _learn_plain(self, space, rows, training, callbacks):
         labels, costs, p = training.labels, training.costs, self.whitening
         family = Family.on(space, rows, training, self.scatter, (p,), self._rank_tol)
         keep_dropped(self, family.scatter.n_dropped)
         start = self._start(training, rows.shape[1])
-        with listeners.problems(labels):
+        with callbacks.problems(labels):
             fit = family.fit(labels, costs, [float(self.C)], self._options, start and family.start(*start))
         results = fit.problems()
         self._keep(space, training, results, (fit.coef[0, 0], fit.intercept[0, 0]))
-        self._describe(results, listeners)
+        self._describe(results, callbacks)
         self._remember(fit.results.alpha, (self.coef_, self.intercept_))
         self._keep_metric(family.scatter, _ranges(rows, self.coef_))
 
@@ -312,11 +312,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
 
-    def _learn_expansion(self, choice, training, listeners):
+    def _learn_expansion(self, choice, training, callbacks):
         options = Options(float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
         # Multipliers of a smaller C are a worse start than none: those that were at their bound leave it one by one.
         alpha = self._multipliers(training) if self._previous and self.C <= self._previous.C else None
-        fit = learn_expansion(choice, training, self.C, options, listeners, alpha=alpha)
+        fit = learn_expansion(choice, training, self.C, options, callbacks, alpha=alpha)
         self._keep_expansion(fit, training)
         keep_dropped(self, 0)
         self._remember(fit.found.alpha)
@@ -326,7 +326,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- the rest of the family: a metric that is found by iteration, in standardised units ---------------------------
 
-    def _learn_metric(self, space, rows, training, listeners):
+    def _learn_metric(self, space, rows, training, callbacks):
         labels, costs = training.labels, training.costs
         scatter = self._metric_scatter(space, rows, training)
         keep_dropped(self, scatter.n_dropped)
@@ -337,7 +337,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         problems = self._metric_problems((rows, scatter, norm, centred), training, groups)
         results = []
         for problem in problems:
-            with listeners.problems([problem.Y]):
+            with callbacks.problems([problem.Y]):
                 results.append(SOLVERS[self.solver](problem))
         coef, intercept = scatter.lift(
             np.concatenate([r.coef for r in results]),
@@ -351,7 +351,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             for result, problem, group in zip(results, problems, groups, strict=True)
         ]
         self._keep(space, training, results, (coef, intercept))
-        self._describe(results, listeners)
+        self._describe(results, callbacks)
         self._remember(np.concatenate([r.alpha for r in results]), (coef, intercept))
         roots = np.concatenate([r.root for r in results]) / np.sqrt(len(results))
         white = None if len(results) == 1 else roots @ norm.root
@@ -385,9 +385,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             problems.append(RadiusMarginProblem(losses, norm, penalty, self._options, own))
         return problems
 
-    def _describe(self, results, listeners):
+    def _describe(self, results, callbacks):
         for k, result in enumerate(results):
-            listeners.report(k, result)
+            callbacks.report(k, result)
         if self.verbose or self.solver != "exact":
             self.history_ = [dict(entry, column=k) for k, r in enumerate(results) for entry in r.history]
 

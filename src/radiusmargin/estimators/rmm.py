@@ -48,7 +48,7 @@ class RMM(ConicClassifier):
     """
 
     _solver = staticmethod(rmm)
-    _letters = ("B",)
+    _hyperparameters = ("B",)
 
     B: float = 2.0
 

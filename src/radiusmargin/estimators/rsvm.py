@@ -14,7 +14,7 @@ from .family import MetricTransformerMixin
 class _RSVM(MetricTransformerMixin, ConicClassifier):
     """What R-SVM+ and R-SVM_mu+ share: C and lam, and pairs of rows found by constraint generation."""
 
-    _letters = ("lam",)
+    _hyperparameters = ("lam",)
 
     lam: float = 1.0
 

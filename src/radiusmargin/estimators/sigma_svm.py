@@ -10,7 +10,7 @@ from .._checks import check_number
 from .._linalg import eigh
 from ..scatter import WIDEST, TemperedScatter, scatter_matrix, tempered_scatter
 from ..solvers import Quadratics
-from .base import HingeCompetitor, estimator
+from .base import HingeBaseline, estimator
 from .family import MetricTransformerMixin, hinge_losses, metric_root
 from .features import FeatureChoice
 
@@ -18,7 +18,7 @@ EPS = np.finfo(float).eps
 
 
 @estimator
-class SigmaSVM(MetricTransformerMixin, HingeCompetitor):
+class SigmaSVM(MetricTransformerMixin, HingeBaseline):
     """Support vector machine whose norm is mixed with the covariance of the data.
 
     Minimises ``1/2 w'Tw + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` with ``T = (1 - D) I + D Sigma``, Sigma
@@ -70,11 +70,11 @@ class SigmaSVM(MetricTransformerMixin, HingeCompetitor):
         super()._check_parameters()
         check_number("D", self.D, 0, 1, high_allowed=True)
 
-    def _learn(self, training, listeners):
+    def _learn(self, training, callbacks):
         features = FeatureChoice.of(self).explicit(0.0)
         rows = features.fit(training.X, training.costs)
         space = _Space.of(rows, training.costs, float(self.D), bool(self.fit_intercept))
-        results = self._solve_hinge(space.rows, training, listeners, Quadratics(space.T[None]))
+        results = self._solve_hinge(space.rows, training, callbacks, Quadratics(space.T[None]))
         coef, intercept = space.lift(np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
         if space.reduced is not None:  # what is certified is what is returned, rounded in the user's units
             spread = space.reduced.whitened(coef, 1.0)

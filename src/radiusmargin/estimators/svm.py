@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-from .base import HingeCompetitor, estimator
+from .base import HingeBaseline, estimator
 from .expansion import learn_expansion
 from .features import FeatureChoice
 
 
 @estimator
-class SVM(HingeCompetitor):
+class SVM(HingeBaseline):
     """Support vector machine in the units of the data, with an unpenalised intercept.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` to a certified gap. Unlike `FSVM`, it is
@@ -51,14 +51,14 @@ class SVM(HingeCompetitor):
     _: KW_ONLY
     cache_size: float = 500
 
-    def _learn(self, training, listeners):
+    def _learn(self, training, callbacks):
         choice = FeatureChoice.of(self)
         if choice.has_kernel:
-            fit = learn_expansion(choice, training, self.C, self._options, listeners, keep_scores=False)
+            fit = learn_expansion(choice, training, self.C, self._options, callbacks, keep_scores=False)
             return self._keep_expansion(fit, training)
         space = choice.explicit(0.0)
         rows = space.fit(training.X, training.costs)
-        results = self._solve_hinge(rows, training, listeners)
+        results = self._solve_hinge(rows, training, callbacks)
         self._keep(space, training, results)
 
     def _scatter_in_chunks(self):

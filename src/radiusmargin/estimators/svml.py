@@ -16,7 +16,7 @@ from ..solvers.metric.svml import ValidationError, svml
 from .base import MarginClassifier, check_common, estimator
 from .expansion import learn_expansion
 from .family import MetricTransformerMixin
-from .features import FeatureChoice, InUnits, Linear
+from .features import FeatureChoice, LinearMap, ScaledSpace
 
 METRICS = ("full", "diagonal")
 
@@ -120,14 +120,14 @@ class SVML(MetricTransformerMixin, MarginClassifier):
         check_count("n_folds", self.n_folds)
         check_count("n_steps", self.n_steps)
 
-    def _learn(self, training, listeners):
+    def _learn(self, training, callbacks):
         training = _distinct(training)
         found = self._learn_metric(training)
         mapped = replace(training, X=training.X @ found.root.T)
         choice = FeatureChoice("rbf", gamma=1.0, cache_size=self.cache_size)
         options = Options(float(self.tol), int(self.max_iter), self.n_jobs)
-        fit = learn_expansion(choice, mapped, self.C, options, listeners, keep_scores=False)
-        model = replace(fit.model, space=InUnits(fit.model.space, Linear(found.root)))
+        fit = learn_expansion(choice, mapped, self.C, options, callbacks, keep_scores=False)
+        model = replace(fit.model, space=ScaledSpace(fit.model.space, LinearMap(found.root)))
         self._keep_expansion(replace(fit, model=model, vectors=training.X[fit.support]), training)
         self.components_, self.validation_path_ = found.root, np.array(found.history)
 

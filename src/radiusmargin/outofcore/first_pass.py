@@ -150,7 +150,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Look:
+class FirstPass:
     """What the first pass does with a chunk.
 
     Parameters
@@ -167,7 +167,7 @@ class Look:
     share: float = np.inf
     full: bool = True
 
-    def __call__(self, chunk: Chunk) -> Overview:
+    def __call__(self, chunk: Chunk) -> DataSummary:
         labels, counts = chunk.labels()
         most = min(self.sample_rows, self.share * len(chunk.y) + strategy.BALANCE) / max(1, len(labels))
         rates = np.minimum(1.0, strategy.SPARE * most / counts)
@@ -185,11 +185,11 @@ class Look:
                 rows = rows[found[rows] < rates[code]]
                 drawn[code].append((block.X[rows], block.weight[rows], found[rows]))
         seen = {
-            _plain(labels[code]): ClassOverview(part, Sample.of(drawn[code], float(rates[code])))
+            _plain(labels[code]): ClassSummary(part, Sample.of(drawn[code], float(rates[code])))
             for code, part in moments.items()
         }
         dtype = labels.dtype if seen else None
-        return Overview(seen, {chunk.index: number}, chunk.X.shape[1], self.sample_rows, dtype).thinned()
+        return DataSummary(seen, {chunk.index: number}, chunk.X.shape[1], self.sample_rows, dtype).thinned()
 
     def _moments(self, chunk, X, weight):
         with np.errstate(over="ignore", invalid="ignore"):
@@ -201,23 +201,23 @@ class Look:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassOverview:
+class ClassSummary:
     """Moments and sample of one class."""
 
     moments: Moments
     sample: Sample
 
-    def merged(self, other: ClassOverview, most: int) -> ClassOverview:
-        return ClassOverview(self.moments.merged(other.moments), self.sample.merged(other.sample, most))
+    def merged(self, other: ClassSummary, most: int) -> ClassSummary:
+        return ClassSummary(self.moments.merged(other.moments), self.sample.merged(other.sample, most))
 
 
 @dataclass(frozen=True, eq=False)
-class Overview:
+class DataSummary:
     """What the first pass found.
 
     Attributes
     ----------
-    seen : dict of label to ClassOverview
+    seen : dict of label to ClassSummary
     fingerprints : dict of number of the chunk to its fingerprint
     n_features : int
     sample_rows : int
@@ -232,7 +232,7 @@ class Overview:
     sample_rows: int
     dtype: np.dtype | None = None
 
-    def merged(self, other: Overview) -> Overview:
+    def merged(self, other: DataSummary) -> DataSummary:
         empty = [not part.seen for part in (self, other)]
         if not any(empty) and self.n_features != other.n_features:
             raise ValueError(
@@ -250,11 +250,11 @@ class Overview:
             self, seen=seen, fingerprints=self.fingerprints | other.fingerprints, n_features=width, dtype=dtype
         ).thinned()
 
-    def thinned(self) -> Overview:
+    def thinned(self) -> DataSummary:
         """With as many sampled rows of every class as its share."""
         return self.cut(self.sample_rows // max(1, len(self.seen)))
 
-    def cut(self, most: int) -> Overview:
+    def cut(self, most: int) -> DataSummary:
         """With at most so many sampled rows of every class."""
         return replace(self, seen={k: replace(v, sample=v.sample.cut(most)) for k, v in self.seen.items()})
 
@@ -271,7 +271,7 @@ class Overview:
     def rows(self) -> int:
         return sum(part.moments.rows for part in self.seen.values())
 
-    def of_class(self, label) -> ClassOverview:
+    def of_class(self, label) -> ClassSummary:
         return self.seen[_plain(label)]
 
     def moments(self) -> list[Moments]:
@@ -372,12 +372,12 @@ def row_factor(source, overview, factors: np.ndarray, *, within: bool = False) -
 
 
 __all__ = [
-    "ClassOverview",
+    "ClassSummary",
+    "DataSummary",
     "Factor",
     "Factorise",
-    "Look",
+    "FirstPass",
     "Moments",
-    "Overview",
     "Sample",
     "keys",
     "names_of",

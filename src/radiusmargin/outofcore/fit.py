@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..multiclass import Reduction, check_several, factors_of_totals
+from ..multiclass import MulticlassReduction, check_several, factors_of_totals
 from ..scatter import NO_SPREAD, TemperedScatter, decompose, from_factor
 from ..solvers import Options
-from .first_pass import Moments, Overview, row_factor
+from .first_pass import DataSummary, Moments, row_factor
 from .heuristics import Limits
-from .solver import ChunkedProblem, ChunkedResult, Coordinates, look, solve_chunked
+from .solver import ChunkedProblem, ChunkedResult, Coordinates, first_pass, solve_chunked
 from .sources import in_chunks, map_chunks, source_of
 
 
@@ -35,7 +35,7 @@ def chunkwise(method):
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class RegularizerForm:
     """A regulariser, and the coordinates in which it is defined."""
 
     regularizer: np.ndarray | None
@@ -49,16 +49,16 @@ class ChunkedTraining:
     Attributes
     ----------
     source : Source
-    overview : Overview
-    reduction : Reduction
+    overview : DataSummary
+    reduction : MulticlassReduction
     factors : ndarray of shape (n_classes,)
         Weights of the classes.
     intercept : bool
     """
 
     source: Any
-    overview: Overview
-    reduction: Reduction
+    overview: DataSummary
+    reduction: MulticlassReduction
     factors: np.ndarray
     intercept: bool = True
 
@@ -66,13 +66,13 @@ class ChunkedTraining:
     def of(cls, model, data, *, full: bool, least_rows: int = 2) -> ChunkedTraining:
         """Of the (X, y, sample_weight) that a model was given; tells the model its classes and features."""
         source = source_of(*data, model.n_jobs)
-        overview = look(source, Limits(least_rows=least_rows), full=full)
+        overview = first_pass(source, Limits(least_rows=least_rows), full=full)
         keep_features(model, data[0], overview.n_features)
         model.classes_ = overview.classes
         check_several(model, model.classes_)
         totals = np.array([moments.total for moments in overview.moments()])
         factors = factors_of_totals(model.class_weight, model.classes_, totals)
-        reduction = Reduction(len(model.classes_), pairs=model._in_pairs is not False)
+        reduction = MulticlassReduction(len(model.classes_), pairs=model._in_pairs is not False)
         return cls(source, overview, reduction, factors, bool(model.fit_intercept))
 
     @cached_property
@@ -96,11 +96,11 @@ class ChunkedTraining:
             raise ValueError(NO_SPREAD)
         return space
 
-    def plain(self) -> Form:
+    def plain(self) -> RegularizerForm:
         """The norm of the separator itself."""
-        return Form(None, Coordinates(self._shift))
+        return RegularizerForm(None, Coordinates(self._shift))
 
-    def tempered(self, scatter: TemperedScatter, p: float) -> Form:
+    def tempered(self, scatter: TemperedScatter, p: float) -> RegularizerForm:
         """w'Tw / n for an exponent of the scatter; up to 0 it is diagonal in the features that vary."""
         if p <= 0:
             varying = scatter.scale > 0
@@ -110,14 +110,14 @@ class ChunkedTraining:
         else:
             axes, B = scatter.eigenvectors, np.diag(scatter.eigenvalues**p)
         basis, inverse = scatter.inverse_scale[:, None] * axes, scatter.scale[:, None] * axes
-        return Form(B, Coordinates(self._shift, basis, inverse))
+        return RegularizerForm(B, Coordinates(self._shift, basis, inverse))
 
     @property
     def _shift(self):
         return self.moments.mean if self.intercept else np.zeros(self.overview.n_features)
 
     def solve(self, members, options: Options, report=None) -> list[list[ChunkedResult]]:
-        """One list of results, a result for each labelling, for every member (C, Form): all in the same passes."""
+        """One list of results, a result for each labelling, for every member (C, RegularizerForm): all in the same passes."""
         signs = self.reduction.columns(np.arange(self.reduction.n_classes))
         problems = [
             ChunkedProblem(y, C * self.factors, form.regularizer, form.coordinates, self.intercept)
@@ -152,4 +152,4 @@ def keep_features(model, X, d):
         model.feature_names_in_ = names
 
 
-__all__ = ["ChunkedTraining", "Form", "chunkwise", "keep_features", "keep_history", "print_pass"]
+__all__ = ["ChunkedTraining", "RegularizerForm", "chunkwise", "keep_features", "keep_history", "print_pass"]

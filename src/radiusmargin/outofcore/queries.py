@@ -1,8 +1,8 @@
 """What a pass asks of the chunks about a separator, and what they answer.
 
-There are two questions. `Sift` asks for the rows near the margin, and for the means of all others in bins of their distance from
+There are two questions. `NearMarginQuery` asks for the rows near the margin, and for the means of all others in bins of their distance from
 it. Replacing rows by their mean never makes the loss larger (Jensen), so that the problem of the near rows and the means bounds
-the one of all rows from below, whatever separator was asked about. `Smooth` asks for gradient and curvature of the augmented
+the one of all rows from below, whatever separator was asked about. `NewtonQuery` asks for gradient and curvature of the augmented
 Lagrangian of the NumPy twin, where the rows near the margin are too many to be sent.
 """
 
@@ -14,14 +14,14 @@ import numpy as np
 from scipy import sparse
 
 from . import heuristics as strategy
-from .first_pass import Overview, names_of
+from .first_pass import DataSummary, names_of
 from .sources import Chunk
 
 GROUPS = 4 * (strategy.BINS + 1)  # sides of the margin, labels, and bins; the first bin is within the width
 
 
 @dataclass(frozen=True, eq=False)
-class Probe:
+class Query:
     """A separator in the user's units, and the rows it is about.
 
     Parameters
@@ -40,7 +40,7 @@ class Probe:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a block that take part, with their labels, costs, and what they lack of the margin, z = 1 - y (w'x + b)."""
+    """The rows of a block that take part, with their labels, costs, and what they slacks of the margin, z = 1 - y (w'x + b)."""
 
     X: np.ndarray
     y: np.ndarray
@@ -61,7 +61,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Sift(Probe):
+class NearMarginQuery(Query):
     """Asks for the rows within a width of the margin, at most `share` times the rows of a chunk, and for means of the others."""
 
     width: float = 1.0
@@ -78,7 +78,7 @@ class Sift(Probe):
 
 
 class _Sifting:
-    """The answer to `Sift`, while it grows block by block."""
+    """The answer to `NearMarginQuery`, while it grows block by block."""
 
     def __init__(self, probe):
         self.probe, self.loss, self.near = probe, 0.0, []
@@ -136,7 +136,7 @@ class Near:
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
-    """Answer to `Sift`: loss of all rows, costs and sums of the rows of every group, and the near rows in parts."""
+    """Answer to `NearMarginQuery`: loss of all rows, costs and sums of the rows of every group, and the near rows in parts."""
 
     loss: float
     totals: np.ndarray
@@ -177,7 +177,7 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class Smooth(Probe):
+class NewtonQuery(Query):
     """Asks for gradient and curvature of the augmented Lagrangian, whose multipliers are ``c clip(a + penalty z, 0, 1)``.
 
     The a are those of the references. The curvature is that of rows moved by `shift`, with which it keeps its digits. `step`
@@ -210,7 +210,7 @@ class Smooth(Probe):
 
 
 class _Smoothing:
-    """The answer to `Smooth`, while it grows block by block."""
+    """The answer to `NewtonQuery`, while it grows block by block."""
 
     def __init__(self, probe):
         d = len(probe.coef)
@@ -238,7 +238,7 @@ class _Smoothing:
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Answer to `Smooth`: loss of all rows, multipliers and rows they weigh on both sides (+1 first), and the curvature.
+    """Answer to `NewtonQuery`: loss of all rows, multipliers and rows they weigh on both sides (+1 first), and the curvature.
 
     The loss is that of the hinge itself, and the slack what the multipliers leave of it: ``sum c max(0, z) - alpha z``, the gap
     at the optimum of the augmented Lagrangian. The curvature is that of (w, b) for rows moved by the probe's shift, the slopes
@@ -266,16 +266,16 @@ class Smoothed:
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
+class QueryPass:
     """What a pass does with a chunk: it puts every probe to it.
 
     Parameters
     ----------
-    probes : tuple of Sift and Smooth
+    probes : tuple of NearMarginQuery and Smooth
     classes : ndarray
     """
 
-    probes: tuple[Probe, ...]
+    probes: tuple[Query, ...]
     classes: np.ndarray
 
     def __call__(self, chunk: Chunk) -> Answers:
@@ -316,7 +316,7 @@ class Answers:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class SampledRows:
     """Sampled rows of a problem.
 
     Attributes
@@ -341,7 +341,7 @@ class Known:
     complete: bool
 
     @classmethod
-    def of(cls, signs: np.ndarray, overview: Overview) -> Known:
+    def of(cls, signs: np.ndarray, overview: DataSummary) -> SampledRows:
         """With the weights of the rows as their costs."""
         parts, complete = [], True
         for code, (moments, sample) in enumerate(zip(overview.moments(), overview.samples(), strict=True)):
@@ -356,24 +356,24 @@ class Known:
             complete &= len(sample) == moments.rows
         return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)), complete)
 
-    def priced(self, costs: np.ndarray) -> Known:
+    def priced(self, costs: np.ndarray) -> SampledRows:
         """The same rows with the costs of their classes, as a problem has them."""
         return replace(self, c=self.c * costs[self.codes])
 
-    def half(self, i) -> Known:
+    def half(self, i) -> SampledRows:
         """Every other row; the keys, by which those of a class are sorted, are random."""
         rows = slice(i, None, 2)
         parts = self.X[rows], self.y[rows], 2 * self.c[rows], 2 * self.counts[rows], self.codes[rows]
-        return Known(*parts, complete=False)
+        return SampledRows(*parts, complete=False)
 
-    def ask(self, probe: Probe):
+    def ask(self, probe: Query):
         """What these rows answer to a probe."""
         tally = probe.tally()
-        tally.add(Rows(self.X, self.y, self.c, self.lack(probe.coef, probe.intercept)))
+        tally.add(Rows(self.X, self.y, self.c, self.slacks(probe.coef, probe.intercept)))
         return tally.answer(len(self.y))
 
-    def lack(self, coef, intercept) -> np.ndarray:
-        """What the rows lack of the margin: z = 1 - y (w'x + b)."""
+    def slacks(self, coef, intercept) -> np.ndarray:
+        """What the rows slacks of the margin: z = 1 - y (w'x + b)."""
         return 1.0 - self.y * (self.X @ coef + intercept)
 
     def moved(self, here, there) -> float:
@@ -385,4 +385,15 @@ class Known:
         return float(np.sqrt(self.counts @ values**2 / self.counts.sum()))
 
 
-__all__ = ["Answers", "Known", "Probe", "Questions", "Reference", "Rows", "Sift", "Sifted", "Smooth", "Smoothed"]
+__all__ = [
+    "Answers",
+    "NearMarginQuery",
+    "NewtonQuery",
+    "Query",
+    "QueryPass",
+    "Reference",
+    "Rows",
+    "SampledRows",
+    "Sifted",
+    "Smoothed",
+]

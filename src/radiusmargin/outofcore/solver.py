@@ -10,9 +10,9 @@ from scipy import linalg
 
 from ..solvers import Batch, Dense, HingeResult, Options, Quadratics, Start, certificate, relative_gap, solve
 from . import heuristics as strategy
-from .first_pass import Look, Overview
+from .first_pass import DataSummary, FirstPass
 from .heuristics import Limits
-from .queries import Known, Probe, Questions, Reference, Sift, Smooth, Smoothed
+from .queries import NearMarginQuery, NewtonQuery, Query, QueryPass, Reference, SampledRows, Smoothed
 from .sources import Source
 
 
@@ -97,24 +97,24 @@ class Newton:
     Parameters
     ----------
     problem : ChunkedProblem
-    known : Known
+    known : SampledRows
         Tells how much a step changes the scores.
     start : tuple of (coef, intercept)
     penalty : float
     references : tuple of Reference
     """
 
-    def __init__(self, problem: ChunkedProblem, known: Known, start, penalty: float, references=()):
+    def __init__(self, problem: ChunkedProblem, known: SampledRows, start, penalty: float, references=()):
         self.problem, self.known, self.references = problem, known, references
         self.coef, self.intercept, self.penalty = *start, penalty
         self.step, self.slope, self.before, self.moved = None, 0.0, start, np.inf
 
     @property
-    def probe(self) -> Smooth:
+    def probe(self) -> NewtonQuery:
         problem = self.problem
         about = self.coef, self.intercept, problem.signs, problem.costs
         step = None if self.step is None else self._in_users_units()
-        return Smooth(*about, self.penalty, self.references, problem.coordinates.shift, step)
+        return NewtonQuery(*about, self.penalty, self.references, problem.coordinates.shift, step)
 
     @property
     def width(self) -> float:
@@ -227,7 +227,7 @@ def solve_definite(H, g) -> np.ndarray:
         return axes @ ((axes.T @ g) / np.maximum(curvatures, np.finfo(float).eps * len(H) * curvatures[-1]))
 
 
-def path_on(known: Known, problem: ChunkedProblem, start, tol: float) -> tuple[Reference, ...]:
+def path_on(known: SampledRows, problem: ChunkedProblem, start, tol: float) -> tuple[Reference, ...]:
     """The references that rows at hand lead through, until they reach a relative gap or no further."""
     newton = Newton(problem, known, start, strategy.FIRST_PENALTY)
     for _ in range(strategy.SAMPLE_STEPS):
@@ -274,7 +274,7 @@ class Search:
     Parameters
     ----------
     problem : ChunkedProblem
-    known : Known
+    known : SampledRows
     options : Options
     rows : int
         In all chunks.
@@ -283,7 +283,7 @@ class Search:
     """
 
     problem: ChunkedProblem
-    known: Known
+    known: SampledRows
     options: Options
     rows: int
     most_near: int
@@ -312,16 +312,16 @@ class Search:
     # -- what to ask ----------------------------------------------------------------------------------------------------
 
     @property
-    def probe(self) -> Probe:
+    def probe(self) -> Query:
         """The next question."""
         if self.newton:
             return self.newton.probe
         signs, costs = self.problem.signs, self.problem.costs
-        return Sift(self.coef, self.intercept, signs, costs, self.width, 2 * self.most_near / self.rows)
+        return NearMarginQuery(self.coef, self.intercept, signs, costs, self.width, 2 * self.most_near / self.rows)
 
     def _few_within(self, width) -> bool:
         """Whether the rows within a width of the margin are few enough to be sent."""
-        near = np.abs(self.known.lack(self.coef, self.intercept)) <= width
+        near = np.abs(self.known.slacks(self.coef, self.intercept)) <= width
         return bool(self.known.counts @ near <= self.most_near)
 
     def _start_newton(self, width, references=()):
@@ -416,7 +416,7 @@ class Search:
 DEFAULT = Limits()
 
 
-def look(source: Source, limits: Limits = DEFAULT, *, full: bool = True) -> Overview:
+def first_pass(source: Source, limits: Limits = DEFAULT, *, full: bool = True) -> DataSummary:
     """The first pass: classes, moments and a sample.
 
     Parameters
@@ -429,7 +429,7 @@ def look(source: Source, limits: Limits = DEFAULT, *, full: bool = True) -> Over
     d, n = source.n_features or 1, source.n_rows
     rows = limits.sample(n, d)
     share = 2 * rows / n if n else float("inf")
-    overview = source.reduce(Look(rows, share, full), "first-look")
+    overview = source.reduce(FirstPass(rows, share, full), "first-look")
     if not overview.seen:
         raise ValueError("there is no row of positive weight in any chunk.")
     return overview
@@ -438,7 +438,7 @@ def look(source: Source, limits: Limits = DEFAULT, *, full: bool = True) -> Over
 def solve_chunked(
     source: Source,
     problems: Sequence[ChunkedProblem],
-    overview: Overview,
+    overview: DataSummary,
     options: Options | None = None,
     limits: Limits = DEFAULT,
     report: Callable | None = None,
@@ -451,8 +451,8 @@ def solve_chunked(
         Its chunks are read once for every pass, and checked to be the same each time.
     problems : sequence of ChunkedProblem
         In the order of ``overview.classes``.
-    overview : Overview
-        Of the same source (`look`).
+    overview : DataSummary
+        Of the same source (`first_pass`).
     options : Options, optional
         `max_iter` bounds the passes, and the steps of every reduced problem.
     limits : Limits, optional
@@ -481,7 +481,7 @@ def solve_chunked(
         number += 1
         probes = tuple(search.probe for search in active)
         name = "newton-step" if all(search.newton for search in active) else "near-the-margin"
-        answers = source.reduce(Questions(probes, overview.classes), f"{name}-{number}")
+        answers = source.reduce(QueryPass(probes, overview.classes), f"{name}-{number}")
         overview.check(answers.fingerprints)
         for k, search in enumerate(active):
             search.take(answers.answers[k], float(answers.low[k]), float(answers.high[k]))
@@ -497,7 +497,7 @@ def _samples(problems, overview, limits):
     share = min(1.0, limits.sample_numbers / ((overview.n_features + 1) * rows))
     if share < 1.0:
         overview = overview.cut(max(strategy.BALANCE, int(share * max(len(s) for s in overview.samples()))))
-    return {key: Known.of(signs, overview) for key, signs in labellings.items()}
+    return {key: SampledRows.of(signs, overview) for key, signs in labellings.items()}
 
 
 __all__ = [
@@ -507,7 +507,7 @@ __all__ = [
     "Multipliers",
     "Newton",
     "Search",
-    "look",
+    "first_pass",
     "path_on",
     "solve_chunked",
 ]

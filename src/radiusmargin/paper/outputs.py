@@ -168,7 +168,7 @@ def _sections(outcome, summary, table_html):
         name = "Accuracy and dimension" if spec.components else spec.title
         return [table] if figure is None else [Section(name, figure=figure), table]
     if spec.quantity == "seconds":
-        return [Section("Seconds", table=table_html), Section("Overview", figure=plots.plot_time(summary))]
+        return [Section("Seconds", table=table_html), Section("DataSummary", figure=plots.plot_time(summary))]
     sections = [
         Section(summary.metric.name, table=table_html),
         Section(

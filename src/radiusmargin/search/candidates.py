@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from .._checks import check_choice
-from ..estimators.base import Training
-from ..estimators.features import FeatureChoice, FeatureSpace, InUnits, Ranks, Standard, Units
+from ..estimators.base import TrainingData
+from ..estimators.features import FeatureChoice, FeatureSpace, RankTransform, ScaledSpace, Scaling, Standardizer
 from ..multiclass import TEXT_COLUMNS
 from ..solvers import Options
 
@@ -84,7 +84,7 @@ class Grids:
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class KernelSpec:
     """Features of one kind, the exponents, gammas and Cs to try with them, and the units that they are made of.
 
     `units` None are the user's; `name` is what members are called by; `tol` is the relative gap to which they are fitted where they
@@ -95,20 +95,22 @@ class Kind:
     powers: tuple[float, ...]
     Cs: np.ndarray
     gammas: tuple = ("scale",)
-    units: Units | None = None
+    units: Scaling | None = None
     name: Any = None
     tol: float = KERNEL.tol
 
-    def training(self, training: Training) -> Training:
+    def training(self, training: TrainingData) -> TrainingData:
         """Training rows in the units of this kind."""
         return training if self.units is None else replace(training, X=self.units.rows(training.X))
 
     def space(self, space) -> FeatureSpace:
         """A space that was fitted to such rows, for rows in the user's units."""
-        return space if self.units is None else InUnits(space, self.units)
+        return space if self.units is None else ScaledSpace(space, self.units)
 
 
-def kinds_of(choice: FeatureChoice, grids: Grids, training: Training, *, linear_alone: bool = False) -> list[Kind]:
+def kernel_specs(
+    choice: FeatureChoice, grids: Grids, training: TrainingData, *, linear_alone: bool = False
+) -> list[KernelSpec]:
     """The kinds that a choice of features names; "auto" may have to be the linear one alone."""
     names = names_of(choice.kernel, training)
     names = ("linear",) if names and linear_alone else names
@@ -127,15 +129,15 @@ def _alone(features, grids, training, gammas=("scale",), name=None):
         grids.Cs, Integral
     ):  # in the units of the data C is in those of one over their squares
         Cs = Cs / mean_square(training.X)
-    return Kind(features, powers, Cs, gammas, name=name, tol=defaults.tol)
+    return KernelSpec(features, powers, Cs, gammas, name=name, tol=defaults.tol)
 
 
 def _kind(name, grids, features, training, made):
     """One of several kinds. The linear family standardises by itself, fold by fold."""
     if features.is_linear:
         return _alone(features, grids, training, name=name)
-    make = Ranks if name.endswith(RANKS) else Standard
-    if make is Ranks and sparse.issparse(training.X):
+    make = RankTransform if name.endswith(RANKS) else Standardizer
+    if make is RankTransform and sparse.issparse(training.X):
         raise ValueError(f"kernel={name!r} needs dense rows; leave it out, or pass X.toarray().")
     if make not in made:
         made[make] = make.of(training.X, training.weight)
@@ -143,7 +145,7 @@ def _kind(name, grids, features, training, made):
     if isinstance(Cs, Integral):
         Cs = np.geomspace(*SEVERAL_CS, max(2, Cs // 2)) / training.weight.mean()
     gammas = gammas_of(grids.gamma, features.kernel, training.X)
-    return Kind(features, KERNEL.powers, np.unique(Cs), gammas, made[make], name)
+    return KernelSpec(features, KERNEL.powers, np.unique(Cs), gammas, made[make], name)
 
 
 def names_of(kernel, training) -> tuple[str, ...] | None:
@@ -243,7 +245,7 @@ def listed(value: Any) -> list:
 
 
 @dataclass(frozen=True)
-class Member:
+class Candidate:
     """One configuration."""
 
     whitening: float
@@ -272,20 +274,20 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Group:
+class CandidateGroup:
     """Members that differ in exponent and C only."""
 
-    kind: Kind
+    kind: KernelSpec
     features: FeatureChoice
     powers: tuple[float, ...]
     scatter: str = "total"
     eta: float = 0.0
 
-    def member(self, power, C) -> Member:
+    def member(self, power, C) -> Candidate:
         form, features = (power, float(C), self.eta, self.scatter), self.features
         if features.is_linear:
-            return Member(*form)
-        return Member(*form, features.n_components, features.gamma, self.kind.name)
+            return Candidate(*form)
+        return Candidate(*form, features.n_components, features.gamma, self.kind.name)
 
     def holds(self, member) -> bool:
         return member.whitening in self.powers and self.member(member.whitening, member.C) == member
@@ -300,14 +302,14 @@ class Group:
 class Task:
     """What a way is asked: members of a group (some exponents times some Cs) on some splits, and how they are fitted."""
 
-    group: Group
+    group: CandidateGroup
     powers: tuple[float, ...]
     Cs: np.ndarray
     splits: tuple[int, ...]
     options: Options
 
     @property
-    def members(self) -> list[Member]:
+    def members(self) -> list[Candidate]:
         return [self.group.member(p, C) for p in self.powers for C in self.Cs]
 
     def on(self, splits) -> Task:
@@ -324,7 +326,7 @@ class Task:
         return scores.keeper(self.members, split)
 
 
-def groups_of(grids: Grids, kind: Kind) -> list[Group]:
+def candidate_groups(grids: Grids, kind: KernelSpec) -> list[CandidateGroup]:
     """All groups that the grids ask for, of one kind.
 
     With a kernel and no number of components the exponent 0 is a group of its own, which needs no map of the kernel, and so
@@ -333,11 +335,11 @@ def groups_of(grids: Grids, kind: Kind) -> list[Group]:
     forms = list(product(listed(grids.scatter), listed(grids.eta)))
     if kind.features.is_linear:  # what scales columns only needs no scatter
         parts = tuple(p for p in kind.powers if p < 0), tuple(p for p in kind.powers if p >= 0)
-        return [Group(kind, kind.features, part, *form) for part in parts if part for form in forms]
+        return [CandidateGroup(kind, kind.features, part, *form) for part in parts if part for form in forms]
     groups = []
     for gamma, n_components, form in product(kind.gammas, listed(grids.n_components), forms):
         features = kind.features.with_(gamma=gamma, n_components=n_components)
         apart = n_components is None and not features.is_transformer
         for part in [(p,) for p in sorted(kind.powers)] if apart else [kind.powers]:
-            groups.append(Group(kind, features, part, *form))
+            groups.append(CandidateGroup(kind, features, part, *form))
     return groups

@@ -10,14 +10,14 @@ from scipy import sparse
 
 from .._blocks import split
 from .._linalg import eigh, qr
-from ..estimators.decision import LinearModel, Sum
+from ..estimators.decision import Ensemble, LinearModel
 from ..estimators.expansion import certificate_of, fit_expansion
 from ..estimators.family import RANK, Family
 from ..estimators.features import Raw
 from ..outofcore.fit import ChunkedTraining
 from ..scatter import with_positive_pivots
 from ..solvers.result import Certificate
-from .candidates import Member
+from .candidates import Candidate
 from .fold_strategies import fit_smoothed
 from .scoring import BLOCK
 
@@ -25,28 +25,28 @@ LEAST_ROWS = 64  # whose scores are formed at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged:
+class FittedEnsemble:
     """The model, and the certificates of the members together.
 
     `directions` (K, rank) turn scores of the problems into rows of the metric that the separators make; `shares` are what
     each member's scores were multiplied by: its weight over their size.
     """
 
-    model: Sum
+    model: Ensemble
     directions: np.ndarray
-    shares: dict[Member, float]
+    shares: dict[Candidate, float]
     certificate: Certificate
     n_dropped: int
 
 
-class Averaging:
+class EnsembleFitter:
     """Fits members to all training rows, and averages their scores; of the data themselves that is one linear model."""
 
     def __init__(self, training, options):
         self.training, self.options = training, options
         self.n_dropped = 0  # most directions that a member has left out
 
-    def of(self, weights, groups) -> Averaged:
+    def of(self, weights, groups) -> FittedEnsemble:
         """The average of members by their weights."""
         parts, shares, certificate, scores = [], {}, Certificate(), 0.0
         for group in groups:
@@ -57,9 +57,9 @@ class Averaging:
                 parts.append(replace(part, space=group.kind.space(part.space)))
                 scores, certificate = scores + own_scores, certificate + own_certificate
                 shares |= zip(own, own_shares, strict=True)
-        model = Sum(_joined(parts))
+        model = Ensemble(_joined(parts))
         directions = _directions(self._spread(model.parts, scores))
-        return Averaged(model, directions, shares, certificate, self.n_dropped)
+        return FittedEnsemble(model, directions, shares, certificate, self.n_dropped)
 
     def _explicit(self, training, group, weights):
         """(model, its scores, shares, certificate) of members that share features."""
@@ -184,7 +184,7 @@ def _positive(unit, axes):
 # -- A search on rows in chunks: members are scored on a subsample of the rows, and what was chosen is fitted to all of them
 
 
-MOST_MEMBERS = 5  # in an average: each is a separator in every pass, and of many rows nearly all are near-best
+MOST_CANDIDATES = 5  # in an average: each is a separator in every pass, and of many rows nearly all are near-best
 RARE = 0.1  # share of the rows of a subsample that the classes have in equal parts, however rare they are
 
 
@@ -220,11 +220,11 @@ class SearchInChunks:
     @staticmethod
     def weights(scores, band) -> dict:
         """The best of the near-best members, each with the same weight."""
-        best = sorted(scores.near_best(band), key=lambda m: (-scores.table[m].mean(), m.preference))[:MOST_MEMBERS]
+        best = sorted(scores.near_best(band), key=lambda m: (-scores.table[m].mean(), m.preference))[:MOST_CANDIDATES]
         return {member: 1 / len(best) for member in best}
 
-    def average(self, weights, options, told, rank_tol) -> tuple[Averaged, list]:
-        """Members fitted to all rows in the same passes, and averaged as `Averaging` does; and the result of every problem.
+    def average(self, weights, options, told, rank_tol) -> tuple[FittedEnsemble, list]:
+        """Members fitted to all rows in the same passes, and averaged as `EnsembleFitter` does; and the result of every problem.
 
         `told` is called after every pass, unless it is None.
         """
@@ -244,7 +244,7 @@ class SearchInChunks:
         certificate = Certificate.of(*np.array([(r.objective, r.dual_objective, r.n_iter) for r in results]).T)
         shares = dict(zip(members, shares, strict=True))
         n_dropped = max(scatters[m.scatter].n_dropped if m.whitening > 0 else 0 for m in members)
-        return Averaged(Sum((model,)), directions, shares, certificate, n_dropped), results
+        return FittedEnsemble(Ensemble((model,)), directions, shares, certificate, n_dropped), results
 
     def _sizes(self, coef, intercept):
         """Root mean squares of the members' scores on all rows, which their moments tell."""

@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
-from .candidates import Task, groups_of
-from .fold_strategies import FoldByFold, KernelFolds, LinearFolds, OneFit, SparseFolds
-from .racing import tail
+from .candidates import Task, candidate_groups
+from .fold_strategies import FoldByFold, KernelFolds, MomentFolds, SingleFit, SparseFolds
+from .racing import trailing_run
 from .scoring import TIE
 
 MOST_ADDED = 9  # Cs by which a grid that was chosen from the data may grow at its edges
@@ -21,7 +21,7 @@ MOST_ROUNDS = 10  # of a race over splits: of leave-one-out, say, to ask after e
 DEAR = 1 << 18  # numbers of dense rows from which splits race: with fewer, one call for all of them is as quick
 
 
-class Way(Protocol):
+class FoldStrategy(Protocol):
     """Built of the data once for a kind, and asked for one group at a time (`KernelFolds`: for several together)."""
 
     def score(self, task, scores) -> tuple[int, ...]:
@@ -33,8 +33,8 @@ class Evaluation:
 
     Parameters
     ----------
-    groups : list of Group
-    ways : Ways
+    groups : list of CandidateGroup
+    ways : FoldStrategies
     scores : Scores
     options : Options
         How members are fitted.
@@ -88,7 +88,7 @@ class Evaluation:
         left = replace(
             task,
             powers=tuple(p for p, out in zip(task.powers, beaten.all(axis=1), strict=True) if not out),
-            Cs=task.Cs[~tail(beaten.all(axis=0))],
+            Cs=task.Cs[~trailing_run(beaten.all(axis=0))],
         )
         self.scores.give_up(set(task.members) - set(left.members))
         return left
@@ -115,12 +115,12 @@ def evaluate(kinds, grids, data, scores, options, race=None):
     """
     may_grow = isinstance(grids.Cs, Integral) and len(kinds) == 1
     for kind in kinds:
-        ways = Ways(replace(data, training=kind.training(data.training)))
+        ways = FoldStrategies(replace(data, training=kind.training(data.training)))
         own = replace(options, tol=kind.tol)
-        Evaluation(groups_of(grids, kind), ways, scores, own, race).run(kind.Cs, may_grow)
+        Evaluation(candidate_groups(grids, kind), ways, scores, own, race).run(kind.Cs, may_grow)
 
 
-class Ways:
+class FoldStrategies:
     """The ways that serve a group; each is built once for the groups of a kind, when it is first asked for."""
 
     def __init__(self, data):
@@ -140,7 +140,7 @@ class Ways:
         """Whether `together` serves it, with all others that it serves: gammas race against each other."""
         return self.data.criterion == "cv" and group.is_expansion
 
-    def of(self, group) -> Iterator[Way]:
+    def of(self, group) -> Iterator[FoldStrategy]:
         """The quickest first, each for the splits that those before have left."""
         return map(self._way, self._makers(group))
 
@@ -151,9 +151,9 @@ class Ways:
 
     def _makers(self, group):
         if self.data.criterion != "cv":
-            return (OneFit,)
+            return (SingleFit,)
         if not group.features.is_linear:
             return (FoldByFold,)
         if sparse.issparse(self.data.training.X):
-            return SparseFolds, LinearFolds, FoldByFold
-        return LinearFolds, FoldByFold
+            return SparseFolds, MomentFolds, FoldByFold
+        return MomentFolds, FoldByFold

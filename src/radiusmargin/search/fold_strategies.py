@@ -21,7 +21,7 @@ from ..estimators.features import Expansion, FeatureSpace, Raw
 from ..geometry import minimum_enclosing_ball
 from ..scatter import RANK_TOL, sparse_moments
 from ..solvers import IDENTITY, Batch, Quadratics, Sparse, rows_of, search_kernels, solve
-from .racing import tail
+from .racing import trailing_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ DENSE_BATCH = 1 << 20  # numbers that the folds of a batch take: an interrupt lo
 TRUSTED = 1e-8  # relative size of eigenvalues below which what subtraction leaves may be rounding
 
 
-class LinearFolds:
+class MomentFolds:
     """A fold whose scatter cannot be had by subtraction, or is singular, is left to another way."""
 
     def __init__(self, data):
@@ -402,7 +402,7 @@ class _Told:
         def left(parts):
             flat = [member for own in self.members for member in own]
             beaten = race.beaten(flat, [self.folds[part] for part in parts], self.scores.given_up)
-            out = tail(beaten.reshape(len(self.members), -1))
+            out = trailing_run(beaten.reshape(len(self.members), -1))
             self.scores.give_up({member for member, is_out in zip(flat, out.ravel(), strict=True) if is_out})
             return ~out
 
@@ -494,7 +494,7 @@ def radius_margin_bound(radius: float, objective_terms: tuple[float, float], C: 
     return (radius**2 + 1.0 / C) * (squared_norm + 2.0 * loss)
 
 
-class OneFit:
+class SingleFit:
     """The members on all rows of a search, scored from that one fit."""
 
     def __init__(self, data):

@@ -19,18 +19,18 @@ from .._compat import with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..estimators import FSVM
 from ..estimators.base import MarginEstimator, check_linear, estimator
-from ..estimators.decision import Sigmoids
+from ..estimators.decision import PlattCalibration
 from ..estimators.family import MetricTransformerMixin
 from ..estimators.features import FeatureChoice
 from ..estimators.fsvm import keep_dropped
 from ..outofcore.fit import chunkwise, keep_features, keep_history, print_pass
 from ..scatter import RANK_TOL
 from ..solvers import Options
-from .candidates import Grids, check_grid, check_kinds, groups_of, kinds_of, listed, sampled
-from .ensemble import Averaging, SearchInChunks
+from .candidates import Grids, candidate_groups, check_grid, check_kinds, kernel_specs, listed, sampled
+from .ensemble import EnsembleFitter, SearchInChunks
 from .evaluate import evaluate
-from .racing import Race
-from .scoring import FoldValues, OutOfFold, Progress, Scores, SearchData
+from .racing import Racing
+from .scoring import FoldValues, HeldOutScores, Progress, Scores, SearchData
 
 # Parameters that what was chosen has from the search.
 SHARED = (
@@ -235,8 +235,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         training = self._sampled(chunks, X, groups) if chunks else self._check_training(X, y, sample_weight)
         kinds = self._kinds(training, linear_alone=chunks is not None)
         data = self._search_data(training, kinds, sample_weight, groups)
-        kept = OutOfFold(data.training.labels, data.splits) if self.probability else None
-        race = Race.of(data, self.band) if self.race else None
+        kept = HeldOutScores(data.training.labels, data.splits) if self.probability else None
+        race = Racing.of(data, self.band) if self.race else None
         values = FoldValues(data) if self.refit and self.criterion == "cv" else None
         scores = Scores(len(data.splits), Progress(self), [one for one in (kept, values, race) if one])
         with scores.progress.whole():
@@ -274,7 +274,7 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
         self._report(scores, kinds)
 
     def _kinds(self, training, linear_alone):
-        kinds = kinds_of(FeatureChoice.of(self), Grids.of(self), training, linear_alone=linear_alone)
+        kinds = kernel_specs(FeatureChoice.of(self), Grids.of(self), training, linear_alone=linear_alone)
         return [replace(kind, tol=float(self.cv_tol)) for kind in kinds] if self.cv_tol else kinds
 
     @property
@@ -324,8 +324,8 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
             self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
             return {best: 1.0}
         weights = {best: 1.0} if self.combine == "best" else scores.weights(self.band)
-        groups = [group for kind in kinds for group in groups_of(Grids.of(self), kind)]
-        return self._keep_average(Averaging(training, self._options).of(weights, groups), weights, kinds)
+        groups = [group for kind in kinds for group in candidate_groups(Grids.of(self), kind)]
+        return self._keep_average(EnsembleFitter(training, self._options).of(weights, groups), weights, kinds)
 
     def _refit_chunks(self, chunks, kinds, scores):
         """The same for rows in chunks."""
@@ -376,7 +376,9 @@ class FSVMCV(MetricTransformerMixin, MarginEstimator):
                 setattr(self, name, getattr(model, name))
 
     def _calibrated(self, training, kept, shares):
-        return Sigmoids.fit(kept.mean(shares), kept.label, training.weight[kept.row], kept.problem, training.reduction)
+        return PlattCalibration.fit(
+            kept.mean(shares), kept.label, training.weight[kept.row], kept.problem, training.reduction
+        )
 
     # -- prediction -------------------------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_X_y
 
 from .._checks import check_choice, check_Cs, check_number, check_weights
 from .._types import ArrayLike, Data
-from ..estimators.base import Training
+from ..estimators.base import TrainingData
 from ..estimators.family import Family
 from ..estimators.features import Raw
-from ..multiclass import Reduction
+from ..multiclass import MulticlassReduction
 from ..scatter import RANK_TOL
 from ..solvers import Options, relative_gap
 
@@ -105,8 +105,8 @@ def fsvm_path(
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must contain at least 2 classes, found only {classes.tolist()}.")
-    reduction = Reduction(len(classes), multi_class == "ovo")
-    training = Training(X, codes, weights, kept, reduction, np.ones(len(classes)), bool(fit_intercept))
+    reduction = MulticlassReduction(len(classes), multi_class == "ovo")
+    training = TrainingData(X, codes, weights, kept, reduction, np.ones(len(classes)), bool(fit_intercept))
     family = Family.on(Raw(), X, training, scatter, (float(whitening),), rank_tol)
     fit = family.fit(training.labels, weights, Cs, Options(tol, max_iter, n_jobs, keep_alpha=True))
     return FSVMPath(

@@ -12,7 +12,7 @@ LEAST_SPLITS = 3
 CHANCE = 2.0  # standard deviations of a difference between two members that are met by chance
 
 
-class Race:
+class Racing:
     """Hears which rows members are right on, and tells who is beaten.
 
     Parameters
@@ -31,7 +31,7 @@ class Race:
         self._right = {}
 
     @classmethod
-    def of(cls, data, band) -> Race | None:
+    def of(cls, data, band) -> Racing | None:
         """On the data of a search; None where its scores are not shares of rows, or splits are few."""
         if not data.scores_are_shares or len(data.splits) < LEAST_SPLITS:
             return None
@@ -61,7 +61,7 @@ class Race:
         return share[best] - share > band * error + CHANCE * chance
 
 
-def tail(out: np.ndarray) -> np.ndarray:
+def trailing_run(out: np.ndarray) -> np.ndarray:
     """Of members by increasing C, the largest Cs that are out: those after the last one that is not.
 
     Smaller Cs that are out stay in: the path to larger ones goes through them.

@@ -16,11 +16,11 @@ from sklearn.metrics import check_scoring
 
 from .._blocks import split
 from .._compat import callback_context, told
-from ..estimators.base import Training
+from ..estimators.base import TrainingData
 from ..estimators.decision import LinearModel
 from ..estimators.features import Raw
 from ..multiclass import class_weights
-from .candidates import Member
+from .candidates import Candidate
 
 WIDTH = 30
 
@@ -105,7 +105,7 @@ class FoldValues:
         return rows.score_values(values[None])[0]
 
 
-class OutOfFold:
+class HeldOutScores:
     """Of every member one number for each problem and row that takes part in it; rows held out more than once have their mean.
 
     Parameters
@@ -157,7 +157,7 @@ class SearchData:
 
     Attributes
     ----------
-    training : Training
+    training : TrainingData
     splits : list of (train, test) row numbers
     classes : ndarray
     class_weight : as in `FSVM`
@@ -169,7 +169,7 @@ class SearchData:
         Whether X is a precomputed kernel, whose columns are rows too.
     """
 
-    training: Training
+    training: TrainingData
     splits: list
     classes: np.ndarray
     class_weight: Any = None
@@ -195,7 +195,7 @@ class SearchData:
         """Class weights of a training part."""
         return class_weights(self.class_weight, self.classes, self.training.codes[train], self.training.weight[train])
 
-    def part(self, i) -> Training:
+    def part(self, i) -> TrainingData:
         """The training part of split i."""
         train, whole = self.splits[i][0], self.training
         return replace(
@@ -288,7 +288,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
 # Of a kernel in an average: no worse than all that are near the best (benchmarks/auto_choices.py), and of a fine grid better
 # than eight (benchmarks/kernel_search.py).
-MOST_MEMBERS = 16
+MOST_CANDIDATES = 16
 TIE = 1e-12  # scores closer than this are equal
 
 
@@ -301,10 +301,10 @@ class Scores:
 
     def __init__(self, n_splits, progress, listeners=()):
         self.n_splits, self.progress, self.listeners = n_splits, progress, listeners
-        self.table: dict[Member, np.ndarray] = {}
-        self.given_up: set[Member] = set()
+        self.table: dict[Candidate, np.ndarray] = {}
+        self.given_up: set[Candidate] = set()
         self.seconds = {"fit": np.zeros(n_splits), "score": np.zeros(n_splits)}
-        self._ordered: list[Member] = []
+        self._ordered: list[Candidate] = []
 
     @contextmanager
     def work(self, what, splits):
@@ -393,7 +393,7 @@ class Scores:
         top = int(np.argmax(mean))
         return [m for m, value in zip(members, mean, strict=True) if value >= mean[top] - band * error[top] - TIE]
 
-    def weights(self, band) -> dict[Member, float]:
+    def weights(self, band) -> dict[Candidate, float]:
         """What is averaged, and with which weight.
 
         Kinds of kernels whose best member is within `band` standard errors of the best of all have equal shares; within a
@@ -409,10 +409,10 @@ class Scores:
 
     def _few(self, members):
         """The best of some members of one kind, as many as are worth their rows; linear members become one."""
-        if members[0].kernel == "linear" or len(members) <= MOST_MEMBERS:
+        if members[0].kernel == "linear" or len(members) <= MOST_CANDIDATES:
             return members
         _, mean, _ = self.summary(members)
-        return [members[i] for i in sorted(np.argsort(-mean, kind="stable")[:MOST_MEMBERS])]
+        return [members[i] for i in sorted(np.argsort(-mean, kind="stable")[:MOST_CANDIDATES])]
 
     def results(self, searched):
         """A dict in the form of GridSearchCV's ``cv_results_``."""

@@ -20,7 +20,7 @@ __all__ = ["PairVerifier"]
 
 
 class PairVerifier(ClassifierMixin, BaseEstimator):
-    """Decides whether the two images of a pair show the same person.
+    """DecisionModel whether the two images of a pair show the same person.
 
     Pairs are turned into symmetric features, all of whose projections and metrics are learned from the training pairs,
     and classified. It sees labels of pairs only, never who is on an image.
