@@ -23,11 +23,11 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import QuantileTransformer
 
 from radiusmargin import FSVM, FSVMCV
-from radiusmargin.estimators.features import FeatureChoice, Standard
+from radiusmargin.estimators.features import FeatureChoice, Standardizer
 from radiusmargin.multiclass import MulticlassReduction
 from radiusmargin.search.candidates import Grids, kernel_specs
 from radiusmargin.search.evaluate import evaluate
-from radiusmargin.search.scoring import Progress, Scores, SearchData
+from radiusmargin.search.scoring import Progress, Recorder, ScoreTable, SearchData
 from radiusmargin.solvers import Options
 
 REPEATS, FOLDS = 3, 5
@@ -35,13 +35,13 @@ MULTIPLES = {"rbf": (0.01, 0.03, 0.1, 0.3, 1, 3, 10), "laplacian": (0.03, 0.1, 0
 CS = {"linear": np.geomspace(1e-3, 1e2, 10), "kernel": np.geomspace(1e-2, 1e4, 13)}
 
 
-class Recorder:
+class KeptValues:
     """Decision values (K, n) of held-out rows, one array for each member and repeat."""
 
     def __init__(self, splits, shape):
         self.splits, self.shape, self.values = splits, shape, {}
 
-    def hear(self, member, split, values, right):
+    def on_scores(self, member, split, values, correct):
         kept = self.values.setdefault(member, np.zeros((REPEATS, *self.shape), dtype=np.float32))
         kept[split // FOLDS][:, self.splits[split][1]] = values
 
@@ -56,7 +56,7 @@ def measure(parts, transform=None):
     for name in kernels:
         search = FSVMCV(kernel=name, Cs=CS["linear" if name == "linear" else "kernel"], degree=2, coef0=1.0)
         training = search._check_training(X, y, None)
-        units = Standard.of(training.X, training.weight)
+        units = Standardizer.of(training.X, training.weight)
         training = replace(training, X=units.rows(training.X))
         splits = list(
             RepeatedStratifiedKFold(n_splits=min(FOLDS, np.bincount(y).min()), n_repeats=REPEATS, random_state=0).split(
@@ -64,14 +64,15 @@ def measure(parts, transform=None):
             )
         )
         data = SearchData(training, splits, search.classes_)
-        recorder = Recorder(splits, training.labels.shape)
-        scores = Scores(len(splits), Progress(search), [recorder])
+        kept = KeptValues(splits, training.labels.shape)
+        table = ScoreTable(len(splits))
+        recorder = Recorder(table, Progress(search, len(splits)), [kept])
         grids = Grids.of(search)
         (kind,) = kernel_specs(FeatureChoice.of(search), grids, training)
         if name != "linear":
             kind = replace(kind, gammas=tuple(m / X.shape[1] for m in MULTIPLES[name]))
-        evaluate([kind], grids, data, scores, Options())
-        for member, folds in scores.table.items():
+        evaluate([kind], grids, data, recorder, Options())
+        for member, folds in table.scores.items():
             model = FSVM(member.C, whitening=member.whitening, kernel=name, degree=2, coef0=1.0, tol=1e-5)
             if name != "linear":
                 model.set_params(gamma=member.gamma)
@@ -85,7 +86,7 @@ def measure(parts, transform=None):
             )
             out[label] = (
                 folds,
-                recorder.values[member] / size,
+                kept.values[member] / size,
                 (model.learnt.scores(units.rows(unseen)) / size).astype(np.float32),
             )
     return out

@@ -14,24 +14,24 @@ ROOT = Path(radiusmargin.__file__).parent
 # room (a package or a module) -> what it imports from this project, beside names for types
 ARROWS = {
     "kernels": {"_checks", "_core"},
-    "scatter": {"_checks"},
+    "scatter": {"_checks", "_linalg"},
     "geometry": {"_checks", "scatter"},
-    "solvers": {"_checks", "_core"},
+    "solvers": {"_checks", "_core", "_linalg"},
     "multiclass": {"_blocks", "solvers"},
     "outofcore": {"_checks", "multiclass", "scatter", "solvers"},
     "estimators": {
-        "_blocks", "_checks", "_compat", "geometry", "kernels", "multiclass", "outofcore", "scatter", "solvers",
+        "_blocks", "_checks", "_compat", "_linalg", "geometry", "kernels", "multiclass", "outofcore", "scatter", "solvers",
     },
     "search": {
-        "_blocks", "_checks", "_compat", "estimators", "geometry", "multiclass", "outofcore", "scatter", "solvers",
+        "_blocks", "_checks", "_compat", "_linalg", "estimators", "geometry", "multiclass", "outofcore", "scatter", "solvers",
     },
     "tables": set(),
-    "plots": {"estimators", "geometry", "search"},
-    "paper": {"estimators", "geometry", "plots", "search", "solvers", "tables"},
-    "app": {"estimators", "multiclass", "paper", "search", "tables"},
+    "plots": {"_writing", "estimators", "geometry", "search"},
+    "paper": {"_writing", "estimators", "geometry", "plots", "search", "solvers", "tables"},
+    "app": {"_writing", "estimators", "kernels", "multiclass", "paper", "search", "tables"},
 }  # fmt: skip
 ONLY_ARRAYS = {"scatter", "geometry", "multiclass", "solvers"}
-EVERYBODYS = {"_blocks", "_checks", "_compat", "_core", "_types"}
+EVERYBODYS = {"_blocks", "_checks", "_compat", "_core", "_linalg", "_types", "_writing"}
 
 
 def imports(path):

@@ -48,7 +48,7 @@ MODULES = {
     "pairs.ldml": ("paper.faces.ldml",),
     "pairs.projection": ("paper.faces.projection",),
     "pairs.verifier": ("paper.faces.verifier",),
-    "selection.auto": ("search.fsvmcv",),
+    "selection.auto": ("search.autosvm",),
     "selection.cv": ("search.fsvmcv",),
 }
 

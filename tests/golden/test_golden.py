@@ -20,7 +20,6 @@ from radiusmargin import (
     MSVM,
     RMM,
     SVM,
-    AutoSVM,
     FSVMAlgorithm1,
     KernelMap,
     RSVMMuPlus,
@@ -103,7 +102,7 @@ FITS = {
 SEARCHES = {
     "search": ("two", FSVMCV(random_state=0)),
     "search three": ("three", FSVMCV(random_state=0, whitening=[0.0, 0.5, 1.0])),
-    "search best": ("weighted", FSVMCV(combine="best", scatter=["total", "within"], class_weight="balanced")),
+    "search best": ("weighted", FSVMCV(combine="best", scatter="within", class_weight="balanced")),
     "search sparse": ("sparse", FSVMCV(cv=3, whitening=[-1.0, 0.0])),
     "search eta": ("two", FSVMCV(Cs=[0.1, 1.0], eta=[0.0, 0.1], cv=3)),
     "search leave-one-out": ("two", FSVMCV(Cs=4, criterion="loo")),
@@ -113,7 +112,7 @@ SEARCHES = {
 # Of searches over kernels what was chosen is kept, not the scores of members that had no chance.
 CHOICES = {
     "choice rbf": ("two", FSVMCV(Cs=[0.1, 1.0, 10.0], kernel="rbf", gamma=[0.03, 0.3], combine="best", cv=3)),
-    "choice auto": ("three", AutoSVM(Cs=4, cv=3, combine="best")),
+    "choice auto": ("three", FSVMCV(Cs=4, kernel="auto", cv=3, combine="best")),
 }
 
 

@@ -18,6 +18,7 @@ from radiusmargin.solvers import (
     ClassLabels,
     Dense,
     Kernel,
+    KernelSearch,
     Options,
     Quadratics,
     Sparse,
@@ -27,7 +28,6 @@ from radiusmargin.solvers import (
     hinge_svm_path,
     kernel_scores,
     kernel_svm,
-    search_kernels,
     solve,
     solve_kernel,
 )
@@ -341,7 +341,7 @@ def test_searches_that_make_no_sense_are_refused(search):
     given = {"held_out": [np.arange(4)], "kernels": [RBF]} | SEARCHES[search]
     batch = Batch(Kernel(X), y[None], np.ones(N), np.ones(1), subsets=(np.arange(4, N),))
     with pytest.raises(ValueError, match=r"held_out|kernel"):
-        search_kernels(batch, **given, options=Options(), tell=lambda *told: None)
+        KernelSearch(batch, **given, options=Options())
 
 
 @pytest.mark.parametrize(

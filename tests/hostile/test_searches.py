@@ -51,7 +51,7 @@ def test_chunks_refuse_splits_of_rows_that_they_do_not_keep_in_order(three):
 
 def test_probabilities_of_chunks_are_those_of_rows(three):
     X, y = three
-    model = AutoSVM(Cs=[0.1, 1.0], probability=True).fit(X, y)
+    model = FSVMCV([0.1, 1.0], kernel="auto", probability=True).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(in_chunks(X, y)[0]).compute(), model.predict_proba(X))
 
 
@@ -183,7 +183,7 @@ def test_weights_whose_sum_is_rounded():
 
 def test_more_classes_than_kernels_have_time_for():
     X, y = make_blobs(51 * 5, centers=51, n_features=8, random_state=0)
-    model = AutoSVM(Cs=2, cv=2).fit(X, y)
+    model = FSVMCV(2, kernel="auto", cv=2).fit(X, y)
     assert {member["whitening"] for member in model.members_} <= {0.0, 0.5}
     assert "kernel" not in model.cv_results_["params"][0]
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import FunctionTransformer
 
-from radiusmargin import FSVM, FSVMCV, AutoSVM, SemiWhitening
+from radiusmargin import FSVM, FSVMCV, SemiWhitening
 from radiusmargin.outofcore import ArraySource
 from radiusmargin.paper import data as datasets
 from radiusmargin.scatter import tempered_scatter
@@ -24,7 +24,7 @@ COLLINEAR = [
 MODELS = [
     FSVM(), FSVM(eta=0.1), FSVM(whitening=0.95), FSVM(scatter="within"), FSVM(coupling="shared"), FSVM(fit_intercept=False),
     FSVMCV(whitening=(0, 0.5, 1)), FSVMCV(4, whitening=1, combine="best"), FSVMCV(4, whitening=1, eta=0.1, cv=2),
-    FSVMCV(4, whitening=1, criterion="loo"), AutoSVM(whitening=1, kernel=["linear"]),
+    FSVMCV(4, whitening=1, criterion="loo"), FSVMCV(whitening=1, kernel=["linear"]),
 ]  # fmt: skip
 
 

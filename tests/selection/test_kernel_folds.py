@@ -95,7 +95,7 @@ def test_a_score_that_is_no_number_is_refused_with_its_member():
     def scoring(model, Z, truth, sample_weight=None):
         return np.nan if np.abs(model.decision_function(Z)).max() > 1.5 else 1.0
 
-    with pytest.raises(ValueError, match=r"scoring gave .*nan.* for Member\(.*C=30\.0.* on split 0"):
+    with pytest.raises(ValueError, match=r"scoring gave .*nan.* for Candidate\(.*C=30\.0.* on split 0"):
         FSVMCV([1e-3, 30.0], kernel="rbf", gamma=0.3, cv=3, scoring=scoring).fit(X, y)
 
 

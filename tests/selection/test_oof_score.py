@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM
 from radiusmargin.search import scoring as out_of_fold
@@ -37,7 +37,15 @@ def test_it_is_the_score_of_averages_of_models_that_have_not_seen_the_rows(class
     assert model.oof_score_ == pytest.approx(np.mean(found), abs=1 / len(y))
 
 
-@pytest.mark.parametrize("search", [FSVMCV(), FSVMCV(kernel="rbf"), AutoSVM(), FSVMCV(n_repeats=2, probability=True)])
+@pytest.mark.parametrize(
+    "search",
+    [
+        FSVMCV(),
+        FSVMCV(kernel="rbf"),
+        AutoSVM(),
+        FSVMCV(cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0), probability=True),
+    ],
+)
 def test_the_score_of_the_best_alone_is_its_cross_validated_one(search):
     X, y = make_moons(120, noise=0.4, random_state=0)
     model = search.set_params(combine="best", random_state=0).fit(X, y)

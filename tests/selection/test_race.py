@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from radiusmargin import FSVMCV
 from radiusmargin.search.candidates import Candidate
-from radiusmargin.search.racing import Racing
+from radiusmargin.search.evaluate import Racing
 
 GAMMAS = (0.01, 0.1, 1.0, 10.0)
 
@@ -108,8 +108,8 @@ MEMBERS = [Candidate(0.0, C, kernel="rbf") for C in range(3)]
 def race_of(n, weight, *rights):
     race = Racing([(None, np.arange(n))], weight, 1.0)
     for member, right in zip(MEMBERS, rights, strict=True):
-        race.hear(member, 0, None, right)
-    return race.beaten(MEMBERS, [0], set()).tolist()
+        race.on_scores(member, 0, None, right)
+    return race.eliminated(MEMBERS, [0], set()).tolist()
 
 
 def test_chance_and_the_band_decide():

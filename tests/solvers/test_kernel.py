@@ -17,11 +17,11 @@ from radiusmargin.solvers import (
     Batch,
     ClassLabels,
     Kernel,
+    KernelSearch,
     Options,
     Start,
     kernel_scores,
     kernel_svm,
-    search_kernels,
     solve_kernel,
 )
 from radiusmargin.solvers import kernel as backend
@@ -274,14 +274,16 @@ def test_pairs_of_classes_and_folds_on_shared_rows(n_threads):
 
 
 def searched(batch, held_out, kernels, options, race=None):
-    """Scores of shape (kernels, Cs, K, n); NaN of rows that a member was not scored on."""
-    found = np.full((len(kernels), len(batch.Cs), *batch.labels.shape), np.nan)
-
-    def tell(g, Cs, part, scores):
-        found[np.ix_([g], Cs, range(len(batch.labels)), held_out[part])] = scores
-
-    search_kernels(batch, held_out, kernels, options, tell, race and (lambda parts: race(found, parts)))
-    return found
+    """Scores of shape (kernels, Cs, K, n); NaN of rows that a candidate was not scored on."""
+    scores = np.full((len(kernels), len(batch.Cs), *batch.labels.shape), np.nan)
+    search = KernelSearch(batch, held_out, kernels, options)
+    candidates = np.ones(scores.shape[:2], dtype=bool)
+    for folds in search.rounds() if race else [None]:
+        for found in search.scores(folds, candidates):
+            scores[np.ix_([found.kernel], found.Cs, range(len(batch.labels)), held_out[found.fold])] = found.values
+        if race and folds[-1] + 1 < len(held_out):
+            candidates = candidates & race(scores, range(folds[-1] + 1))
+    return scores
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -302,7 +304,7 @@ def test_held_out_scores_are_those_of_single_fits(n_threads):
                 expected = k(X[rows], X[some]) @ single.coef + single.intercept
                 np.testing.assert_allclose(scores[g, 0, label, rows], expected, atol=5e-3)
     with pytest.raises(ValueError, match="one entry for each of 3 subsets"):
-        search_kernels(batch, held_out[:2], kernels, Options(1e-3), print)
+        KernelSearch(batch, held_out[:2], kernels, Options(1e-3))
 
 
 @pytest.mark.parametrize("cache_size", [500.0, 1e-3])

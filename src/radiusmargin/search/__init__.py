@@ -1,7 +1,8 @@
 """Choosing hyper-parameters: regularisation paths, cross-validation in batched calls, and criteria without refitting."""
 
+from .autosvm import AutoSVM
 from .fold_strategies import radius_margin_bound, span_loo
-from .fsvmcv import FSVMCV, AutoSVM
+from .fsvmcv import FSVMCV
 from .path import FSVMPath, fsvm_path
 
 __all__ = [

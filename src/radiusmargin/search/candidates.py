@@ -283,14 +283,14 @@ class CandidateGroup:
     scatter: str = "total"
     eta: float = 0.0
 
-    def member(self, power, C) -> Candidate:
+    def candidate(self, power, C) -> Candidate:
         form, features = (power, float(C), self.eta, self.scatter), self.features
         if features.is_linear:
             return Candidate(*form)
         return Candidate(*form, features.n_components, features.gamma, self.kind.name)
 
-    def holds(self, member) -> bool:
-        return member.whitening in self.powers and self.member(member.whitening, member.C) == member
+    def holds(self, candidate) -> bool:
+        return candidate.whitening in self.powers and self.candidate(candidate.whitening, candidate.C) == candidate
 
     @property
     def is_expansion(self) -> bool:
@@ -309,21 +309,19 @@ class Task:
     options: Options
 
     @property
-    def members(self) -> list[Candidate]:
-        return [self.group.member(p, C) for p in self.powers for C in self.Cs]
+    def candidates(self) -> list[Candidate]:
+        return [self.group.candidate(p, C) for p in self.powers for C in self.Cs]
 
     def on(self, splits) -> Task:
         return replace(self, splits=tuple(splits))
 
-    def record(self, scores, splits, values):
-        """Put values of shape (P, C), or (splits, P, C) for several splits, into the scores."""
-        for i, p in enumerate(self.powers):
-            for j, C in enumerate(self.Cs):
-                scores.set(self.group.member(p, C), splits, values[..., i, j])
+    def record(self, recorder, splits, values):
+        """Record scores of shape (P, C), or (splits, P, C) for several splits."""
+        recorder.record(self.candidates, splits, values.reshape(*values.shape[:-2], -1))
 
-    def keeper(self, scores, split):
-        """What is told of the members on a split; see `Scores.keeper`."""
-        return scores.keeper(self.members, split)
+    def on_scores(self, recorder, split):
+        """The callback for the decision values of the candidates on a split; see `Recorder.on_scores`."""
+        return recorder.on_scores(self.candidates, split)
 
 
 def candidate_groups(grids: Grids, kind: KernelSpec) -> list[CandidateGroup]:

@@ -19,7 +19,7 @@ from ..scatter import with_positive_pivots
 from ..solvers.result import Certificate
 from .candidates import Candidate
 from .fold_strategies import fit_smoothed
-from .scoring import BLOCK
+from .scoring import BLOCK, near_best
 
 LEAST_ROWS = 64  # whose scores are formed at a time
 
@@ -46,8 +46,8 @@ class EnsembleFitter:
         self.training, self.options = training, options
         self.n_dropped = 0  # most directions that a member has left out
 
-    def of(self, weights, groups) -> FittedEnsemble:
-        """The average of members by their weights."""
+    def fit(self, weights, groups) -> FittedEnsemble:
+        """Fit the candidates that have weights, and average them."""
         parts, shares, certificate, scores = [], {}, Certificate(), 0.0
         for group in groups:
             own = {m: weights[m] for m in sorted(weights, key=lambda m: (m.whitening, m.C)) if group.holds(m)}
@@ -184,7 +184,9 @@ def _positive(unit, axes):
 # -- A search on rows in chunks: members are scored on a subsample of the rows, and what was chosen is fitted to all of them
 
 
-MOST_CANDIDATES = 5  # in an average: each is a separator in every pass, and of many rows nearly all are near-best
+MOST_CANDIDATES_IN_CHUNKS = (
+    5  # in an average: each is a separator in every pass, and of many rows nearly all are near-best
+)
 RARE = 0.1  # share of the rows of a subsample that the classes have in equal parts, however rare they are
 
 
@@ -218,21 +220,22 @@ class SearchInChunks:
         return np.concatenate([part.X for part in parts])[order], y[order], np.concatenate(weights)[order]
 
     @staticmethod
-    def weights(scores, band) -> dict:
-        """The best of the near-best members, each with the same weight."""
-        best = sorted(scores.near_best(band), key=lambda m: (-scores.table[m].mean(), m.preference))[:MOST_CANDIDATES]
-        return {member: 1 / len(best) for member in best}
+    def weights(table, band) -> dict:
+        """The best of the near-best candidates, with equal weights."""
+        near = near_best(table, band)
+        best = sorted(near, key=lambda c: (-table.scores[c].mean(), c.preference))[:MOST_CANDIDATES_IN_CHUNKS]
+        return {candidate: 1 / len(best) for candidate in best}
 
-    def average(self, weights, options, told, rank_tol) -> tuple[FittedEnsemble, list]:
+    def fit_ensemble(self, weights, options, on_pass, rank_tol) -> tuple[FittedEnsemble, list]:
         """Members fitted to all rows in the same passes, and averaged as `EnsembleFitter` does; and the result of every problem.
 
-        `told` is called after every pass, unless it is None.
+        `on_pass` is called after every pass, unless it is None.
         """
         training, members = self.training, list(weights)
         scatters = {kind: training.scatter(kind, rank_tol) for kind in {m.scatter for m in members}}
         forms = [training.tempered(scatters[m.scatter], float(m.whitening)) for m in members]
         Cs = [float(m.C) for m in members]
-        found = training.solve(list(zip(Cs, forms, strict=True)), options, told)
+        found = training.solve(list(zip(Cs, forms, strict=True)), options, on_pass)
         results = [result for own in found for result in own]
         coef = np.array([[r.coef for r in own] for own in found])
         intercept = np.array([[r.intercept for r in own] for own in found])

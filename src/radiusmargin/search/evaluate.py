@@ -1,155 +1,148 @@
-"""Every member of a search on every split, each in the way that is quickest for it."""
+"""Score every candidate on every split, with the quickest fold strategy that serves it.
+
+Racing (successive elimination) drops candidates that cannot be chosen any more after the first splits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
-from typing import Protocol
 
 import numpy as np
 from scipy import sparse
 
 from .candidates import Task, candidate_groups
 from .fold_strategies import FoldByFold, KernelFolds, MomentFolds, SingleFit, SparseFolds
-from .racing import trailing_run
-from .scoring import TIE
+from .scoring import TIE, best_candidate
 
-MOST_ADDED = 9  # Cs by which a grid that was chosen from the data may grow at its edges
-ABOVE = 3  # of them at a time above its largest: the first has no neighbour to start from, and is the dearest
-MOST_ROUNDS = 10  # of a race over splits: of leave-one-out, say, to ask after every row would take longer than it saves
-DEAR = 1 << 18  # numbers of dense rows from which splits race: with fewer, one call for all of them is as quick
+MOST_ADDED = 9  # values of C by which a grid that was chosen from the data may grow at its edges
+ABOVE = 3  # of them at a time above its largest: the first has no neighbour to start from, and costs most
+MOST_ROUNDS = 10  # of racing: to decide after every row of leave-one-out, say, would take longer than it saves
+COSTLY = 1 << 18  # numbers of dense rows from which splits race: with fewer, one call for all of them is as quick
+LEAST_SPLITS = 3  # for racing
+CHANCE = 2.0  # standard deviations of a difference between two candidates that are met by chance
 
 
-class FoldStrategy(Protocol):
-    """Built of the data once for a kind, and asked for one group at a time (`KernelFolds`: for several together)."""
+def evaluate(specs, grids, data, recorder, options, racing=None) -> None:
+    """Score all candidates of some kernel specifications, each fitted to the gap of its specification.
 
-    def score(self, task, scores) -> tuple[int, ...]:
-        """Score what the task asks for; the splits that are left to another way."""
+    The grid of a single kernel grows while the best C lies at its edge. Grids of several kernels do not: what lies beyond
+    costs most to fit, and another kernel serves as well.
+    """
+    may_grow = isinstance(grids.Cs, Integral) and len(specs) == 1
+    for spec in specs:
+        strategies = FoldStrategies(replace(data, training=spec.training(data.training)))
+        own = replace(options, tol=spec.tol)
+        Evaluation(candidate_groups(grids, spec), strategies, recorder, own, racing).run(spec.Cs, may_grow)
 
 
 class Evaluation:
-    """Fills the scores of the members of some groups on the splits of some data.
+    """Fills the scores of the candidates of some groups.
 
     Parameters
     ----------
     groups : list of CandidateGroup
-    ways : FoldStrategies
-    scores : Scores
+    strategies : FoldStrategies
+    recorder : Recorder
     options : Options
-        How members are fitted.
-    race : Race or None
-        Without, all members go through all splits.
+        How candidates are fitted.
+    racing : Racing or None
+        Without, all candidates go through all splits.
     """
 
-    def __init__(self, groups, ways, scores, options, race=None):
-        self.groups, self.ways, self.scores, self.options, self.race = groups, ways, scores, options, race
+    def __init__(self, groups, strategies, recorder, options, racing=None):
+        self.groups, self.strategies, self.recorder, self.options = groups, strategies, recorder, options
+        self.racing, self.table = racing, recorder.table
 
     def run(self, Cs, may_grow):
-        """Score the grid; where it may grow it does while the best of its Cs is at an edge."""
-        added = 0
+        """Score the grid; where it may grow it does while the best C is at an edge."""
+        added, splits = 0, tuple(range(self.table.n_splits))
         while True:
-            tasks = [
-                Task(group, group.powers, np.asarray(Cs), tuple(range(self.scores.n_splits)), self.options)
-                for group in self.groups
-            ]
-            self.scores.progress.expected += len(Cs) * self.scores.n_splits * sum(len(t.powers) for t in tasks)
-            self._score(tasks)
+            tasks = [Task(group, group.powers, np.asarray(Cs), splits, self.options) for group in self.groups]
+            self.recorder.progress.expected += sum(len(task.candidates) for task in tasks) * len(splits)
+            for together in self.strategies.batches(tasks):
+                self._race(together, splits)
             Cs = self._beyond_the_edge() if may_grow and added < MOST_ADDED else ()
             added += len(Cs)
             if not len(Cs):
                 return
 
-    def _score(self, tasks):
-        together = [task for task in tasks if self.ways.serves_together(task.group)]
-        if together:
-            self.ways.together.score(together, self.scores, self.race)
-        for task in tasks:
-            if task not in together:
-                self._race(task) if self.race and self.ways.are_dear else self._score_one(task)
-
-    def _score_one(self, task):
-        ways = self.ways.of(task.group)
-        while task.splits:
-            task = task.on(next(ways).score(task, self.scores))
-
-    def _race(self, task):
-        """Round by round, each without the exponents and the largest Cs that were beaten in those before."""
-        splits, done = task.splits, 0
-        for some in np.array_split(splits, min(len(splits), MOST_ROUNDS)):
-            task = self._left(task, splits[:done]) if done else task
-            if not task.members:
+    def _race(self, tasks, splits):
+        """Score tasks round by round; between rounds candidates are dropped that the best beats beyond chance."""
+        done = 0
+        for some in self.strategies.rounds(tasks, splits) if self.racing else [splits]:
+            tasks = self._survivors(tasks, splits[:done]) if done else tasks
+            if not tasks:
                 return
-            self._score_one(task.on(some.tolist()))
+            self.strategies.score([task.on(some) for task in tasks], self.recorder)
             done += len(some)
 
-    def _left(self, task, splits):
-        beaten = self.race.beaten(task.members, splits, self.scores.given_up).reshape(len(task.powers), -1)
-        left = replace(
-            task,
-            powers=tuple(p for p, out in zip(task.powers, beaten.all(axis=1), strict=True) if not out),
-            Cs=task.Cs[~trailing_run(beaten.all(axis=0))],
-        )
-        self.scores.give_up(set(task.members) - set(left.members))
-        return left
+    def _survivors(self, tasks, splits):
+        """Tasks without exponents that are eliminated at every C, and without the largest Cs that are at every exponent."""
+        candidates = [candidate for task in tasks for candidate in task.candidates]
+        out = self.racing.eliminated(candidates, splits, self.table.dropped)
+        survivors = []
+        for task, own in zip(tasks, np.split(out, np.cumsum([len(t.candidates) for t in tasks])[:-1]), strict=True):
+            eliminated = own.reshape(len(task.powers), -1)
+            left = replace(
+                task,
+                powers=tuple(p for p, gone in zip(task.powers, eliminated.all(axis=1), strict=True) if not gone),
+                Cs=task.Cs[~trailing_run(eliminated.all(axis=0))],
+            )
+            self.recorder.drop(set(task.candidates) - set(left.candidates))
+            survivors += [left] if left.candidates else []
+        return survivors
 
     def _beyond_the_edge(self):
-        own = [m for m in self.scores.members() if any(group.holds(m) for group in self.groups)]
-        standing = [m for m in own if m not in self.scores.given_up]
-        tried, best = np.unique([m.C for m in own]), self.scores.best(among=standing).C
+        """Further values of C where the best one lies at the edge of those that were tried."""
+        own = [c for c in self.table.candidates() if any(group.holds(c) for group in self.groups)]
+        standing = [c for c in own if c not in self.table.dropped]
+        tried, best = np.unique([c.C for c in own]), best_candidate(self.table, standing).C
         if len(tried) < 3 or best not in tried[[0, -1]]:
             return ()
-        # What only ties at the edge, such as saying the same class always, gains nothing beyond it either.
+        # A tie at the edge (a constant classifier, say) will not improve further out.
         inner = tried[1] if best == tried[0] else tried[-2]
-        before = [m for m in standing if inner == m.C]
-        if before and self.scores.summary(before)[1].max() >= self.scores.summary(standing)[1].max() - TIE:
+        before = [c for c in standing if inner == c.C]
+        if before and self.table.means(before).max() >= self.table.means(standing).max() - TIE:
             return ()
         step = (tried[-1] / tried[0]) ** (1 / (len(tried) - 1))
         return best * step ** np.arange(1.0, ABOVE + 1) if best == tried[-1] else np.array([best / step])
 
 
-def evaluate(kinds, grids, data, scores, options, race=None):
-    """Score all that grids ask for, kind by kind, each to the gap of its kind; `race` tells which members go on.
-
-    Grids of several kinds do not grow: what lies beyond is the dearest to fit, and another kind serves as well.
-    """
-    may_grow = isinstance(grids.Cs, Integral) and len(kinds) == 1
-    for kind in kinds:
-        ways = FoldStrategies(replace(data, training=kind.training(data.training)))
-        own = replace(options, tol=kind.tol)
-        Evaluation(candidate_groups(grids, kind), ways, scores, own, race).run(kind.Cs, may_grow)
-
-
 class FoldStrategies:
-    """The ways that serve a group; each is built once for the groups of a kind, when it is first asked for."""
+    """The fold strategies that serve a group; each is built once for a kernel specification, when it is first needed."""
 
     def __init__(self, data):
         self.data, self._built = data, {}
 
-    @property
-    def are_dear(self) -> bool:
-        """Whether one split of the data is work enough to look at the scores before the next."""
+    def batches(self, tasks) -> list[list[Task]]:
+        """Tasks that are scored, and race, together: kernel machines share kernel rows over folds, and race over gamma."""
+        together = [task for task in tasks if self._is_kernel_machine(task.group)]
+        return ([together] if together else []) + [[task] for task in tasks if task not in together]
+
+    def rounds(self, tasks, splits) -> list[tuple[int, ...]]:
+        """Splits to score at a time where candidates race."""
+        if self._is_kernel_machine(tasks[0].group):
+            return self._strategy(KernelFolds).rounds(tasks)
         X = self.data.training.X
-        return not sparse.issparse(X) and X.size >= DEAR
+        if sparse.issparse(X) or X.size < COSTLY:  # one call for all splits is as quick
+            return [splits]
+        return [tuple(some.tolist()) for some in np.array_split(splits, min(len(splits), MOST_ROUNDS))]
 
-    @property
-    def together(self) -> KernelFolds:
-        return self._way(KernelFolds)
+    def score(self, tasks, recorder) -> None:
+        """Score all candidates of the tasks on their splits."""
+        if self._is_kernel_machine(tasks[0].group):
+            return self._strategy(KernelFolds).score(tasks, recorder)
+        for task in tasks:
+            strategies = iter(self._chain(task.group))
+            while task.splits:
+                task = task.on(self._strategy(next(strategies)).score(task, recorder))
 
-    def serves_together(self, group) -> bool:
-        """Whether `together` serves it, with all others that it serves: gammas race against each other."""
+    def _is_kernel_machine(self, group):
         return self.data.criterion == "cv" and group.is_expansion
 
-    def of(self, group) -> Iterator[FoldStrategy]:
-        """The quickest first, each for the splits that those before have left."""
-        return map(self._way, self._makers(group))
-
-    def _way(self, make):
-        if make not in self._built:
-            self._built[make] = make(self.data)
-        return self._built[make]
-
-    def _makers(self, group):
+    def _chain(self, group):
+        """The quickest strategy first, each for the splits that those before have left."""
         if self.data.criterion != "cv":
             return (SingleFit,)
         if not group.features.is_linear:
@@ -157,3 +150,72 @@ class FoldStrategies:
         if sparse.issparse(self.data.training.X):
             return SparseFolds, MomentFolds, FoldByFold
         return MomentFolds, FoldByFold
+
+    def _strategy(self, make):
+        if make not in self._built:
+            self._built[make] = make(self.data)
+        return self._built[make]
+
+
+class Racing:
+    """Keeps which held-out rows candidates classify correctly, and tells which candidates are eliminated.
+
+    A candidate is eliminated once the best so far beats it on the same rows beyond chance (the sign test on rows that one
+    has right and the other wrong), and beyond what is averaged with the best in the end.
+
+    Parameters
+    ----------
+    splits : list of (train, test) row numbers
+    weight : ndarray
+        Of all rows.
+    band : float
+        Standard errors around the best within which candidates are averaged.
+    """
+
+    def __init__(self, splits, weight, band):
+        self.weights = [weight[test] for _, test in splits]
+        self.n = weight.sum() ** 2 / (weight**2).sum()  # rows of equal weight whose mean varies as much
+        self.band = band
+        self._correct = {}
+
+    @classmethod
+    def of(cls, data, band) -> Racing | None:
+        """Racing on the data of a search; None where its scores are not shares of rows, or splits are few."""
+        if not data.scores_are_shares or len(data.splits) < LEAST_SPLITS:
+            return None
+        return cls(data.splits, data.training.weight, max(1.0, float(band)))
+
+    def on_scores(self, candidate, split, values, correct):
+        """Keep which rows of a split a candidate classifies correctly."""
+        self._correct.setdefault(candidate, {})[split] = correct
+
+    def eliminated(self, candidates, splits, dropped) -> np.ndarray:
+        """Mask of the candidates, all of one kernel, that cannot be chosen any more after some splits."""
+        weight = np.concatenate([self.weights[i] for i in splits])
+        scored = [c for c, own in self._correct.items() if c not in dropped and own.keys() >= set(splits)]
+        correct = np.array([np.concatenate([self._correct[c][i] for i in splits]) for c in scored])
+        share = correct @ weight / weight.sum()
+        # What is averaged is near the best of its kernel, whose best is near the best of all kernels.
+        best = np.argmax(share)
+        best_of_kernel = np.argmax(np.where([c.kernel == candidates[0].kernel for c in scored], share, -1))
+        out = self._behind(correct, share, weight, best_of_kernel, self.band)
+        out |= self._behind(correct, share, weight, best, 2 * self.band)
+        standing = {c for c, is_out in zip(scored, out, strict=True) if not is_out}
+        return np.array([c not in standing for c in candidates])
+
+    def _behind(self, correct, share, weight, best, band):
+        """Mask of accuracies below the best by more than `band` standard errors plus the margin of the sign test."""
+        error = np.sqrt(share[best] * max(0.0, 1 - share[best]) / self.n)  # sums of weights are rounded
+        chance = np.sqrt((correct != correct[best]) @ weight**2) / weight.sum()
+        return share[best] - share > band * error + CHANCE * chance
+
+
+def trailing_run(out: np.ndarray) -> np.ndarray:
+    """Mask of the trailing run of eliminated values of C.
+
+    Smaller Cs that are eliminated stay in: the path to larger ones goes through them.
+    """
+    return np.logical_and.accumulate(out[..., ::-1], axis=-1)[..., ::-1]
+
+
+__all__ = ["Evaluation", "FoldStrategies", "Racing", "evaluate"]

@@ -1,6 +1,9 @@
-"""Split by split: fits the features to a training part, and all members on it. It serves every group with explicit features.
+"""Fold strategies: ways to fit the candidates of a search on every training part, and to score them on the rows held out.
 
-It is the way of reference: the others exist because they are quicker, and are tested against it.
+`FoldByFold` serves every group with explicit features, and is the reference that the others are tested against. These exist
+because they are quicker: `MomentFolds` (dense linear models, all folds in one call), `SparseFolds` (sparse linear models),
+`KernelFolds` (kernel machines, which share kernel rows), `SingleFit` (criteria that need no folds). A strategy is built once from
+the data of a search; ``score(task, recorder)`` returns the splits that it leaves to the next one.
 """
 
 from __future__ import annotations
@@ -20,8 +23,7 @@ from ..estimators.family import Family, hinge_losses
 from ..estimators.features import Expansion, FeatureSpace, Raw
 from ..geometry import minimum_enclosing_ball
 from ..scatter import RANK_TOL, sparse_moments
-from ..solvers import IDENTITY, Batch, Quadratics, Sparse, rows_of, search_kernels, solve
-from .racing import trailing_run
+from ..solvers import IDENTITY, Batch, KernelSearch, Quadratics, Sparse, rows_of, solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,35 +52,35 @@ class FoldByFold:
         self.data = data
         self.gamma, self.maps = None, {}  # of the kernel that was scored last: its exponents follow each other
 
-    def score(self, task, scores):
+    def score(self, task, recorder):
         fit = self._fit_smoothed if task.group.eta > 0 else self._fit_family
         for i in task.splits:
             part = self.data.part(i)
-            features = self._features(task.group, part, i, scores)
-            with scores.work("fit", i):
+            features = self._features(task.group, part, i, recorder)
+            with recorder.work("fit", i):
                 coef, intercept = fit(part, features, task)
-            with scores.work("score", i):
-                keeper, held_out = task.keeper(scores, i), self.data.held_out(i)
-                task.record(scores, i, held_out.score(coef, intercept, features.unseen, keeper))
+            with recorder.work("score", i):
+                on_scores, held_out = task.on_scores(recorder, i), self.data.held_out(i)
+                task.record(recorder, i, held_out.score(coef, intercept, features.unseen, on_scores))
         return ()
 
-    def _features(self, group, part, i, scores):
+    def _features(self, group, part, i, recorder):
         """Features for a split: fitted to its training part, or those of a map that was, for a smaller exponent."""
         if not group.features.has_kernel:  # their number does not depend on the exponent
-            return self._fitted(group, part, i, scores)
+            return self._fitted(group, part, i, recorder)
         if self.gamma != group.features.gamma:
             self.gamma, self.maps = group.features.gamma, {}
         known = self.maps[i].at(group.powers[0]) if i in self.maps else None
         if known is None:
-            known = self.maps[i] = self._fitted(group, part, i, scores)
+            known = self.maps[i] = self._fitted(group, part, i, recorder)
         return known
 
-    def _fitted(self, group, part, i, scores):
+    def _fitted(self, group, part, i, recorder):
         train, test = self.data.splits[i]
-        with scores.work("fit", i):
+        with recorder.work("fit", i):
             space = group.features.explicit(group.powers[0])
             rows = space.fit(part.X, part.costs)
-        with scores.work("score", i):
+        with recorder.work("score", i):
             return Features(space, rows, space.rows(self.data.rows(test, train)))
 
     def _fit_family(self, part, features, task):
@@ -95,7 +97,12 @@ class FoldByFold:
     def _fit_smoothed(self, part, features, task):
         models = [
             fit_smoothed(
-                task.group.member(p, C), features.space, features.rows, part, task.options, task.group.features.rank_tol
+                task.group.candidate(p, C),
+                features.space,
+                features.rows,
+                part,
+                task.options,
+                task.group.features.rank_tol,
             )
             for p, C in product(task.powers, task.Cs)
         ]
@@ -136,12 +143,12 @@ class MomentFolds:
             return False
         return bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
 
-    def score(self, task, scores):
+    def score(self, task, recorder):
         if task.group.eta > 0 or min(task.powers) < 0:
             return task.splits
         left = [i for i in task.splits if i not in self.place]
         for folds in self._batches([i for i in task.splits if i in self.place], task):
-            left += self._score_batch(folds, task, scores)
+            left += self._score_batch(folds, task, recorder)
         return tuple(left)
 
     def _batches(self, folds, task):
@@ -152,21 +159,21 @@ class MomentFolds:
         size = max(1, DENSE_BATCH // numbers)
         return [folds[start : start + size] for start in range(0, len(folds), size)]
 
-    def _score_batch(self, folds, task, scores):
+    def _score_batch(self, folds, task, recorder):
         """Score folds that weigh their classes alike; returns those that are not to be trusted."""
         factors = self.data.factors(self.data.splits[folds[0]][0])
-        with scores.work("fit", folds):
+        with recorder.work("fit", folds):
             B, trusted = self._regularizers_of(folds, task, factors)
             left, folds = [i for i, known in zip(folds, trusted, strict=True) if not known], np.array(folds)[trusted]
             separators = self._fit(folds, factors, B[:, trusted], task) if len(folds) else ()
         if len(folds):
             X, splits = self.data.training.X, self.data.splits
-            with scores.work("score", folds):
+            with recorder.work("score", folds):
                 fits = zip(folds, *separators, strict=True)
                 values = [
-                    self.data.held_out(i).score(w, b, X[splits[i][1]], task.keeper(scores, i)) for i, w, b in fits
+                    self.data.held_out(i).score(w, b, X[splits[i][1]], task.on_scores(recorder, i)) for i, w, b in fits
                 ]
-                task.record(scores, folds, np.array(values))
+                task.record(recorder, folds, np.array(values))
         return left
 
     def _regularizers_of(self, folds, task, factors):
@@ -288,37 +295,37 @@ class SparseFolds:
     def __init__(self, data):
         self.data = data
 
-    def score(self, task, scores):
+    def score(self, task, recorder):
         group = task.group
         if group.eta > 0 or group.scatter != "total" or max(group.powers) > 0:
             return task.splits
         # Training parts that weigh their classes each in its own way have no common weights.
         apart = self.data.class_weight == "balanced"
         for splits in [(i,) for i in task.splits] if apart else [task.splits]:
-            values = [self._values(splits, p, task, scores) for p in task.powers]
-            with scores.work("score", list(splits)):
+            values = [self._values(splits, p, task, recorder) for p in task.powers]
+            with recorder.work("score", list(splits)):
                 for place, i in enumerate(splits):
                     held_out, of_all = self.data.held_out(i), np.concatenate([of_power[place] for of_power in values])
-                    found = held_out.score_values(of_all, task.keeper(scores, i))
-                    task.record(scores, i, found.reshape(len(task.powers), len(task.Cs)))
+                    found = held_out.score_values(of_all, task.on_scores(recorder, i))
+                    task.record(recorder, i, found.reshape(len(task.powers), len(task.Cs)))
         return ()
 
-    def _values(self, splits, power, task, scores):
+    def _values(self, splits, power, task, recorder):
         """Decision values (C, K, held-out rows) of every split."""
         whole, K, Cs = self.data.training, len(self.data.training.labels), task.Cs
         costs = whole.weight * self.data.factors(self.data.splits[splits[0]][0])[whole.codes]
-        with scores.work("fit", list(splits)):
+        with recorder.work("fit", list(splits)):
             regularizers = self._regularizers(splits, power, costs)
         out = [np.empty((len(Cs), K, len(self.data.splits[i][1]))) for i in splits]
         cells = np.array([[f, k, f if len(regularizers) > 1 else 0] for f in range(len(splits)) for k in range(K)])
         for block in split(len(cells), len(Cs) * whole.X.shape[1], SPARSE_BATCH):
-            with scores.work("fit", list(splits)):
+            with recorder.work("fit", list(splits)):
                 batch = Batch(
                     Sparse(whole.X), whole.labels, costs, np.asarray(Cs, dtype=float), regularizers,
                     tuple(self.data.splits[i][0] for i in splits), cells[block], whole.intercept,
                 )  # fmt: skip
                 found = solve(batch, task.options)
-            with scores.work("score", list(splits)):
+            with recorder.work("score", list(splits)):
                 for f in np.unique(cells[block, 0]):
                     own = np.flatnonzero(cells[block, 0] == f)
                     out[f][:, cells[block][own, 1]] = self._scores(splits[f], found.coef[own], found.intercept[own])
@@ -347,25 +354,64 @@ class SparseFolds:
 
 
 class KernelFolds:
-    """Serves the groups, one for each gamma, that are expansions in rows of a kernel: all of them together."""
+    """Scores the groups, one for each gamma, whose models are kernel machines: all of them together.
+
+    A kernel machine needs kernel values only: those of one gamma serve all folds, problems and Cs. A fold is a mask on the rows,
+    and scores of the rows that it holds out come with the solution.
+    """
 
     def __init__(self, data):
         self.data = data
+        self._groups, self._searches = [], []
 
-    def score(self, tasks, scores, race=None):
-        alike = self._alike(tasks)
-        for functions, factors, folds in alike:
-            told = _Told(self.data, tasks, folds, scores)
-            with scores.work("fit", folds):
-                search_kernels(
-                    self._batch(tasks[0], factors, folds), [self.data.splits[i][1] for i in folds], functions,
-                    tasks[0].options, told, told.race(race) if race and len(alike) == 1 else None,
-                )  # fmt: skip
+    def rounds(self, tasks) -> list[tuple[int, ...]]:
+        """Splits to score at a time where candidates race."""
+        self._prepare(tasks)
+        if len(self._searches) > 1:  # splits with class weights or gammas of their own do not race
+            return [tasks[0].splits]
+        ((search, folds),) = self._searches
+        return [tuple(folds[i] for i in some) for some in search.rounds()]
+
+    def score(self, tasks, recorder):
+        """Score the candidates of some tasks, one for each gamma, on their splits."""
+        if not self._serves(tasks):
+            self._prepare(tasks)
+        splits, active = set(tasks[0].splits), self._active(tasks)
+        for search, folds in self._searches:
+            wanted = [i for i, split in enumerate(folds) if split in splits]
+            with recorder.work("fit", [folds[i] for i in wanted]):
+                for found in search.scores(wanted, active):
+                    self._record(found, folds[found.fold], recorder)
+
+    def _record(self, found, split, recorder):
+        group, Cs = self._groups[found.kernel]
+        candidates = [group.candidate(0.0, Cs[c]) for c in found.Cs]
+        on_scores = recorder.on_scores(candidates, split)
+        recorder.record(candidates, split, self.data.held_out(split).score_values(found.values, on_scores))
+        recorder.progress.draw()
+
+    def _serves(self, tasks):
+        known = {id(group): Cs for group, Cs in self._groups}
+        return all(id(task.group) in known and np.isin(task.Cs, known[id(task.group)]).all() for task in tasks)
+
+    def _active(self, tasks):
+        """Mask (kernels, Cs) of the candidates of the tasks, some of which may have been dropped since `_prepare`."""
+        Cs = {id(task.group): task.Cs for task in tasks}
+        return np.array([np.isin(own, Cs.get(id(group), [])) for group, own in self._groups])
+
+    def _prepare(self, tasks):
+        """Set up one search for all folds with the same gammas and class weights."""
+        self._groups = [(task.group, task.Cs) for task in tasks]
+        self._searches = []
+        for functions, factors, folds in self._alike(tasks):
+            held_out = [self.data.splits[i][1] for i in folds]
+            batch = self._batch(tasks[0], factors, folds)
+            self._searches.append((KernelSearch(batch, held_out, functions, tasks[0].options), folds))
 
     def _alike(self, tasks):
-        """[(kernel functions of the tasks, class factors, folds)]: folds with the same numbers for gamma and class weights."""
+        """[(kernel functions of the tasks, class factors, folds)]: folds with the same gammas and class weights."""
         groups, choices = {}, [task.group.features for task in tasks]
-        given = all(isinstance(choice.gamma, Real) for choice in choices)  # and not of the rows of a fold
+        given = all(isinstance(choice.gamma, Real) for choice in choices)  # else it depends on the rows of a fold
         for i in tasks[0].splits:
             if i == tasks[0].splits[0] or not given:
                 part = self.data.part(i)
@@ -382,31 +428,6 @@ class KernelFolds:
             rows, whole.labels, whole.weight * factors[whole.codes], np.asarray(task.Cs, dtype=float),
             subsets=tuple(self.data.splits[i][0] for i in folds), intercept=whole.intercept,
         )  # fmt: skip
-
-
-class _Told:
-    """Makes scores of the decision values of held-out rows as these come."""
-
-    def __init__(self, data, tasks, folds, scores):
-        self.data, self.folds, self.scores = data, folds, scores
-        self.members = [[task.group.member(0.0, C) for C in task.Cs] for task in tasks]
-
-    def __call__(self, kernel, Cs, part, values):
-        members, i = [self.members[kernel][c] for c in Cs], self.folds[part]
-        self.scores.set_all(members, i, self.data.held_out(i).score_values(values, self.scores.keeper(members, i)))
-        self.scores.progress.draw()
-
-    def race(self, race):
-        """What `search_kernels` asks who goes on."""
-
-        def left(parts):
-            flat = [member for own in self.members for member in own]
-            beaten = race.beaten(flat, [self.folds[part] for part in parts], self.scores.given_up)
-            out = trailing_run(beaten.reshape(len(self.members), -1))
-            self.scores.give_up({member for member, is_out in zip(flat, out.ravel(), strict=True) if is_out})
-            return ~out
-
-        return left
 
 
 # -- One fit on all rows instead of one per fold: the span rule and the radius-margin bound score members from it -----
@@ -500,17 +521,17 @@ class SingleFit:
     def __init__(self, data):
         self.data = data
 
-    def score(self, task, scores):
+    def score(self, task, recorder):
         whole, group = self.data.training, task.group
-        with scores.work("fit", 0):
+        with recorder.work("fit", 0):
             space = group.features.explicit(group.powers[0])
             rows = space.fit(whole.X, whole.costs)
             rows = rows.toarray() if sparse.issparse(rows) else rows
         for p in task.powers:
-            with scores.work("fit", 0):
+            with recorder.work("fit", 0):
                 family = Family.on(space, rows, whole, group.scatter, (p,), group.features.rank_tol)
                 for C, value in zip(task.Cs, self._values(family, task), strict=True):
-                    scores.set(group.member(p, C), 0, value)
+                    recorder.record([group.candidate(p, C)], 0, np.array([value]))
         return ()
 
     def _values(self, family, task):

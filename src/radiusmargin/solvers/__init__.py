@@ -3,7 +3,7 @@
 from .._checks import ConvergenceWarning
 from .hinge import COMPILED, HingeBatch, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
 from .kernel import kernel_scores, kernel_svm, solve_kernel
-from .kernel_search import search_kernels
+from .kernel_search import FoldScores, KernelSearch
 from .problem import (
     IDENTITY,
     REST,
@@ -19,7 +19,7 @@ from .problem import (
     balanced,
     rows_of,
 )
-from .result import Expansions, HingeResult, KernelResult, KernelResults, Result, Results, certificate, relative_gap
+from .result import HingeResult, KernelResult, KernelResults, Result, Results, certificate, relative_gap
 
 __all__ = [
     "COMPILED",
@@ -29,12 +29,13 @@ __all__ = [
     "ClassLabels",
     "ConvergenceWarning",
     "Dense",
-    "Expansions",
+    "FoldScores",
     "HingeBatch",
     "HingeResult",
     "Kernel",
     "KernelResult",
     "KernelResults",
+    "KernelSearch",
     "Options",
     "Quadratics",
     "Result",
@@ -51,7 +52,6 @@ __all__ = [
     "kernel_svm",
     "relative_gap",
     "rows_of",
-    "search_kernels",
     "solve",
     "solve_kernel",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -190,7 +190,7 @@ def _spread(batch, options, start, keep_scores, callback):
         solve = partial(solve_one, Cs=batch.Cs, options=how)
         return _solve_some(batch, start, solve, keep_scores, batch.rows.cache_size / threads, problems)
 
-    found = in_threads(run, [range(t, P, threads) for t in range(threads)], threads)
+    found = list(in_threads(run, [range(t, P, threads) for t in range(threads)], threads))
     return [found[p % threads][p // threads] for p in range(P)]
 
 
@@ -203,8 +203,11 @@ def _both(check, callback):
     return told
 
 
-def in_threads(work: Callable, items: Sequence, threads: int) -> list:
-    """[work(item, check)], on threads; `check()`, to be called now and then, raises once another has failed."""
+def in_threads(work: Callable, items: Sequence, threads: int) -> Iterator:
+    """Yield ``work(item, check)`` for every item, in order, computed on threads.
+
+    `check()` is to be called now and then: it raises once another item has failed or the results are no longer wanted.
+    """
     stop = Event()
 
     def check():
@@ -212,14 +215,15 @@ def in_threads(work: Callable, items: Sequence, threads: int) -> list:
             raise InterruptedError
 
     if threads == 1:
-        return [work(item, check) for item in items]
+        yield from (work(item, check) for item in items)
+        return
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(work, item, check) for item in items]
         try:
-            return [future.result() for future in futures]
-        except BaseException:
+            for future in futures:
+                yield future.result()
+        finally:
             stop.set()
-            raise
 
 
 def _solve_some(batch, start, solve, keep_scores, cache_size, problems):

@@ -1,0 +1,381 @@
+"""What the estimators with a search of their own share: score candidates, choose or average, refit."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Self
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils.metaestimators import available_if
+
+from .._checks import ConvergenceWarning, check_choice, check_count, check_number, check_positive
+from .._compat import with_callbacks
+from .._types import ArrayLike, Data
+from ..estimators import FSVM
+from ..estimators.base import MarginEstimator, check_linear
+from ..estimators.decision import PlattCalibration
+from ..estimators.family import MetricTransformerMixin
+from ..estimators.features import FeatureChoice
+from ..estimators.fsvm import keep_dropped
+from ..outofcore.fit import chunkwise, keep_features, keep_history, print_pass
+from ..scatter import RANK_TOL
+from ..solvers import Options
+from .candidates import Grids, candidate_groups, check_grid, check_kinds, kernel_specs, listed, sampled
+from .ensemble import EnsembleFitter, SearchInChunks
+from .evaluate import Racing, evaluate
+from .scoring import (
+    FoldValues,
+    HeldOutScores,
+    Progress,
+    Recorder,
+    ScoreTable,
+    SearchData,
+    best_candidate,
+    ensemble_weights,
+)
+
+# Parameters that the chosen candidate has from the search.
+SHARED = (
+    "rank_tol", "multi_class", "degree", "coef0", "fit_intercept", "class_weight", "tol", "max_iter", "cache_size", "n_jobs",
+    "random_state",
+)  # fmt: skip
+# Attributes that a search shows of the candidate that it has refitted.
+SHOWN = (
+    "coef_", "intercept_", "components_", "objective_", "dual_objective_", "dual_gap_", "max_dual_gap_", "n_iter_",
+)  # fmt: skip
+
+
+def _has_probabilities(search):
+    if not search.probability or (hasattr(search, "_model") and not hasattr(search, "_sigmoids")):
+        raise AttributeError(
+            "predict_proba needs probability=True before fit: the search then keeps the scores it is made of."
+        )
+    return True
+
+
+class SearchEstimator(MetricTransformerMixin, MarginEstimator):
+    """An estimator that searches over candidates, and averages the near-best or takes the best.
+
+    The attributes below are the parameters of the search; an estimator declares those that its users may set.
+    """
+
+    _accepts_sparse = True
+    _learnt = ("_model", "_sigmoids", "_directions")
+
+    Cs = 10
+    whitening = None
+    rank_tol = RANK_TOL
+    scatter = "total"
+    multi_class = None
+    eta = 0.0
+    combine = "average"
+    band = 1.5
+    kernel = "linear"
+    gamma = "scale"
+    degree = 3
+    coef0 = 0.0
+    n_components = None
+    criterion = "cv"
+    cv = 5
+    race = True
+    scoring = None
+    refit = True
+    probability = False
+    n_jobs = None
+    fit_intercept = True
+    class_weight = None
+    tol = 1e-6
+    cv_tol = None
+    max_iter = 1000
+    random_state = None
+    verbose = 0
+    subsample = 100_000
+    cache_size = 500.0
+
+    # -- fitting ------------------------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Score every candidate, then refit what was chosen on all rows.
+
+        Rows may come in chunks, as in `FSVM`; candidates are then scored on a subsample of them.
+
+        On Ctrl-C during the scoring, `cv_results_` keeps what was finished, and the interrupt goes on. `groups` goes to a
+        splitter that wants it; rows in chunks take neither, but a number of folds.
+        """
+        self._forget()
+        self._check_parameters()
+        chunks = SearchInChunks.of(self, X, y, sample_weight) if self._reads_chunks(X) else None
+        training = self._sampled(chunks, X, groups) if chunks else self._check_training(X, y, sample_weight)
+        specs = self._kernel_specs(training, linear_alone=chunks is not None)
+        data = self._search_data(training, specs, sample_weight, groups)
+        held_out = HeldOutScores(data.training.labels, data.splits) if self.probability else None
+        values = FoldValues(data) if self.refit and self.criterion == "cv" else None
+        racing = Racing.of(data, self.band) if self.race else None
+        table, progress = ScoreTable(len(data.splits)), Progress(self, len(data.splits))
+        recorder = Recorder(table, progress, [one for one in (held_out, values, racing) if one])
+        with progress.whole():
+            self._evaluate(specs, data, recorder, racing)
+            if not self.refit:
+                return self
+            start = time.perf_counter()
+            with progress.task("refit"):
+                shares = self._refit_chunks(chunks, specs, table) if chunks else self._refit(training, specs, table)
+                if values:
+                    self.oof_score_ = values.score(shares)
+                if held_out:
+                    self._sigmoids = self._calibrated(data.training, held_out, shares)
+            self.refit_time_ = time.perf_counter() - start
+        self._warn_unless_converged()
+        return self
+
+    def _sampled(self, chunks, X, groups):
+        """The rows that candidates are scored on where rows come in chunks."""
+        if groups is not None:
+            raise ValueError(
+                f"groups are for rows in memory: {type(self).__name__} scores candidates on a random subsample of rows in chunks."
+            )
+        training = self._check_training(*chunks.subsample(int(self.subsample)))
+        keep_features(self, X, training.X.shape[1])  # those of the data, not of the subsample, which has no names
+        return training
+
+    def _evaluate(self, specs, data, recorder, racing):
+        try:
+            evaluate(specs, Grids.of(self), data, recorder, self._options, racing)
+        except KeyboardInterrupt:
+            self._report_interrupted(recorder, specs)
+            raise
+        self._report(recorder, specs)
+
+    def _kernel_specs(self, training, linear_alone):
+        specs = kernel_specs(FeatureChoice.of(self), Grids.of(self), training, linear_alone=linear_alone)
+        return [replace(spec, tol=float(self.cv_tol)) for spec in specs] if self.cv_tol else specs
+
+    @property
+    def _options(self):
+        """How what was chosen is fitted to all rows."""
+        return Options(float(self.tol), int(self.max_iter), self.n_jobs)
+
+    def _search_data(self, training, specs, sample_weight, groups):
+        precomputed = specs[0].features.is_precomputed
+        rows = sampled(training.codes) if len(specs) > 1 and isinstance(self.cv, Integral) else None
+        if rows is not None:
+            training = replace(training, X=training.X[rows], codes=training.codes[rows], weight=training.weight[rows])
+        splits = self._splits(training, sample_weight, groups)
+        return SearchData(training, splits, self.classes_, self.class_weight, self.scoring, self.criterion, precomputed)
+
+    def _report_interrupted(self, recorder, specs):
+        table = recorder.table
+        table.remove_unfinished()
+        if table.scores and table.finished().any():
+            self._report(recorder, specs)
+            warnings.warn(
+                f"interrupted: cv_results_ holds {len(table.scores)} candidates on {int(table.finished().sum())} of "
+                f"{table.n_splits} splits",
+                stacklevel=4,
+            )
+
+    def _report(self, recorder, specs):
+        searched = ["C", "whitening", "scatter", "eta"]
+        if not all(spec.features.is_linear for spec in specs):
+            searched += ["gamma", "n_components"]
+        if len(specs) > 1:
+            searched.insert(0, "kernel")
+        table = recorder.table
+        self.cv_results_ = table.cv_results(searched, recorder.progress.seconds)
+        self.Cs_ = np.unique([c.C for c in table.scores])
+        done = table.finished()
+        self.scores_ = table.values()[:, done]
+        best = best_candidate(table)
+        self.n_splits_, self.best_index_ = int(done.sum()), table.candidates().index(best)
+        self.C_, self.best_params_ = best.C, best.params(searched)
+        self.best_score_ = float(table.scores[best][done].mean())
+
+    # -- refitting ----------------------------------------------------------------------------------------------------
+
+    def _refit(self, training, specs, table):
+        """Fit what was chosen to all rows; returns what the scores of each candidate are multiplied by."""
+        best = best_candidate(table)
+        if self.combine == "best" and len(specs) == 1 and specs[0].units is None:
+            self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
+            return {best: 1.0}
+        weights = {best: 1.0} if self.combine == "best" else ensemble_weights(table, self.band)
+        groups = [group for spec in specs for group in candidate_groups(Grids.of(self), spec)]
+        return self._keep_ensemble(EnsembleFitter(training, self._options).fit(weights, groups), weights, specs)
+
+    def _refit_chunks(self, chunks, specs, table):
+        """The same for rows in chunks."""
+        best = best_candidate(table)
+        if self.combine == "best":
+            self._refit_best((chunks.training.source,), best)
+            self.n_passes_, self.history_ = 1 + self.best_estimator_.n_passes_, self.best_estimator_.history_
+            return {best: 1.0}
+        weights = chunks.weights(table, self.band)
+        found, results = chunks.fit_ensemble(weights, self._options, print_pass(self), float(self.rank_tol))
+        keep_history(self, results)
+        return self._keep_ensemble(found, weights, specs)
+
+    def _keep_ensemble(self, found, weights, specs):
+        self._model, self._directions = found.model, found.directions
+        self.members_ = [c.params(self.best_params_) | {"weight": weight} for c, weight in weights.items()]
+        self._certify(found.certificate)
+        keep_dropped(self, found.n_dropped)
+        if len(specs) == 1 and specs[0].features.is_linear:
+            (part,) = found.model.parts
+            self.coef_, self.intercept_ = part.coef, part.intercept
+            self.components_ = self._directions.T @ part.coef
+        return found.shares
+
+    def _refit_best(self, rows, candidate):
+        """Fit the chosen candidate as an estimator of its own, whose fitted attributes this one shows."""
+        of_kernel = (
+            {} if candidate.gamma is None else {"gamma": candidate.gamma, "n_components": candidate.n_components}
+        )
+        shared = {name: getattr(self, name) for name in SHARED}
+        model = FSVM(**candidate.form, kernel=candidate.kernel, **of_kernel, **shared)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # this estimator has one of its own
+            model.fit(*rows)
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
+        self.best_estimator_, self.members_, self._model = model, [self.best_params_ | {"weight": 1.0}], model.learnt
+        keep_dropped(self, model.n_dropped_)
+        for name in SHOWN:
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+
+    def _calibrated(self, training, kept, shares):
+        return PlattCalibration.fit(
+            kept.mean(shares), kept.label, training.weight[kept.row], kept.problem, training.reduction
+        )
+
+    # -- prediction -------------------------------------------------------------------------------------------------
+
+    def _fitted_model(self):
+        if hasattr(self, "cv_results_") and not hasattr(self, "_model"):
+            raise NotFittedError(
+                f"This {type(self).__name__} has scores, but no model to predict with: refit=False, or its fit was interrupted."
+            )
+        return super()._fitted_model()
+
+    @available_if(_has_probabilities)
+    @chunkwise
+    def predict_proba(self, X: Data) -> np.ndarray:
+        """Probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
+
+        A sigmoid of every problem's score, fitted to the scores of rows that the search had held out; pairs of several
+        classes are coupled. The most probable class may be another than that of `predict`, where both are close.
+        """
+        model = self._fitted_model()
+        return model.of_scores(self._sigmoids.probabilities, self._validated(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Data) -> np.ndarray:
+        """Logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    @chunkwise
+    def transform(self, X: Data) -> np.ndarray:
+        """The rows in the metric of the best candidate, or of the averaged separators."""
+        X = self._validated(X)
+        if not hasattr(self, "_directions"):
+            return self._model.space.scores(X, self.best_estimator_.components_)
+        return (self._model.scores(X) - self._model.intercept) @ self._directions
+
+    @property
+    def _n_features_out(self):
+        return self._directions.shape[1] if hasattr(self, "_directions") else len(self.best_estimator_.components_)
+
+    # -- checks and splits -----------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self):
+        check_kinds(self.kernel)
+        check_choice("combine", self.combine, ("average", "best"))
+        check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
+        check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
+        check_number("band", self.band, 0)
+        check_number("rank_tol", self.rank_tol, 0, 1)
+        check_positive("tol", self.tol)
+        if self.cv_tol is not None:
+            check_positive("cv_tol", self.cv_tol)
+        check_count("max_iter", self.max_iter)
+        check_count("subsample", self.subsample)
+        for name in ("Cs", "whitening", "eta", "gamma", "n_components"):
+            check_grid(name, getattr(self, name))
+        if isinstance(self.Cs, Integral):
+            check_number("Cs", self.Cs, 1)
+        else:
+            for C in listed(self.Cs):
+                check_positive("Cs", C)
+        for p in listed(self.whitening) if self.whitening is not None else ():
+            check_number("whitening", p, -1, 1, high_allowed=True)
+        for eta in listed(self.eta):
+            check_number("eta", eta, 0)
+        check_choice("scatter", self.scatter, ("total", "within"))
+        if self.criterion != "cv" and self.probability:
+            raise ValueError(
+                f"probability=True needs criterion='cv', whose scores of held-out rows it uses, got {self.criterion!r}."
+            )
+        if self.criterion != "cv" and any(eta > 0 for eta in listed(self.eta)):
+            raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
+
+    def _check_chunks(self):
+        if not (isinstance(self.kernel, str) and self.kernel == "auto"):  # which is then linear
+            check_linear(self)
+        if any(eta > 0 for eta in listed(self.eta)):
+            raise ValueError(f"FSVMCV takes rows in chunks only with eta=0, got eta={self.eta!r}.")
+        if not isinstance(self.cv, Integral):
+            raise ValueError(
+                "FSVMCV scores candidates on a random subsample of rows in chunks, which a splitter does not know: cv must be a "
+                f"number of folds, got {self.cv!r}. Or fit to an array in memory."
+            )
+
+    def _splits(self, training, sample_weight, groups):
+        """(train, test) numbers of training rows; those of weight zero take no part."""
+        weighted = np.flatnonzero(training.weight)
+        if self.criterion != "cv":
+            return [(weighted, weighted)]
+        if isinstance(self.cv, Integral):
+            return [(weighted[train], weighted[test]) for train, test in self._folds(training.codes[weighted])]
+        given = sample_weight is None or isinstance(sample_weight, Real)
+        splits = list(
+            self._given_splits(training, len(training.kept) if given else len(np.asarray(sample_weight)), groups)
+        )
+        if not splits:
+            raise ValueError("cv must give at least one split, got none.")
+        return splits
+
+    def _folds(self, codes):
+        smallest = np.bincount(codes).min()
+        if smallest < 2:
+            raise ValueError("Every class needs at least 2 samples for cross-validation, the smallest has 1.")
+        n_splits = int(min(self.cv, smallest))
+        shuffle = self.random_state is not None
+        return StratifiedKFold(n_splits, shuffle=shuffle, random_state=self.random_state).split(codes, codes)
+
+    def _given_splits(self, training, n_rows, groups):
+        """Splits of a given splitter, which counts the rows that were passed in, those of weight zero too."""
+        codes, kept, weighted = training.codes, training.kept, np.flatnonzero(training.weight)
+        place, labels = np.full(n_rows, -1), np.zeros(n_rows, dtype=int)
+        place[kept[weighted]], labels[kept] = weighted, codes
+        for i, pair in enumerate(check_cv(self.cv, labels, classifier=True).split(labels, labels, groups)):
+            train, test = (place[np.asarray(part)] for part in pair)  # masks and negative numbers too
+            train, test = train[train >= 0], test[test >= 0]
+            absent = np.bincount(codes[train], minlength=len(self.classes_)) == 0
+            if absent.any():
+                missing = self.classes_[absent].tolist()
+                raise ValueError(f"cv: split {i} has no training rows of class {missing}; use a stratified splitter.")
+            if not len(test):
+                raise ValueError(f"cv: split {i} has no test rows of positive weight; leave it out.")
+            yield train, test
