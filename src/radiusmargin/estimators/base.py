@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cached_property, partial, wraps
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,8 +29,8 @@ from .._checks import (
 from .._compat import CallbackSupportMixin, callback_context, told, with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..multiclass import MulticlassReduction, check_several, class_weights, taking_part
-from ..outofcore import in_chunks
-from ..outofcore.fit import ChunkedTraining, chunkwise, keep_history, print_pass
+from ..outofcore import in_chunks, map_chunks
+from ..outofcore.fit import ChunkedTraining, keep_history, print_pass
 from ..solvers import IDENTITY, Batch, ClassLabels, Options, relative_gap, rows_of, solve
 from ..solvers.result import Certificate
 from .decision import DecisionModel, LinearModel
@@ -127,13 +127,26 @@ class FitCallbacks:
 estimator = dataclass(eq=False, repr=False, match_args=False)
 
 
+def by_rows(method):
+    """Let a method of rows take rows in chunks too: lazily for a dask collection, one chunk after the other for others."""
+
+    @wraps(method)
+    def of_rows(self, X):
+        if type(X) is np.ndarray or not in_chunks(X):
+            return method(self, X)
+        check_is_fitted(self)
+        return map_chunks(partial(method, self), X)
+
+    return of_rows
+
+
 class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
     """A linear classifier in a space: the data, features of a map, or those of a kernel. How it is fitted is left open."""
 
     _accepts_sparse = False
     _learnt = ("_model",)  # private names of what a fit learns; public ones end in an underscore
 
-    @chunkwise
+    @by_rows
     def decision_function(self, X: Data) -> np.ndarray:
         """Scores of the classes: of the second against the first, or one column per class.
 
@@ -143,7 +156,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         model = self._fitted_model()
         return model.decisions(self._validated(X))
 
-    @chunkwise
+    @by_rows
     def predict(self, X: Data) -> np.ndarray:
         """The class with the highest score."""
         model = self._fitted_model()
@@ -349,7 +362,9 @@ class MarginClassifier(MarginEstimator):
     def _fit_chunks(self, X, y, sample_weight):
         callbacks = FitCallbacks(self, X, y)
         with callbacks.fit():
-            training = ChunkedTraining.of(self, (X, y, sample_weight), full=self._scatter_in_chunks())
+            training = ChunkedTraining.of(
+                self, (X, y, sample_weight), pairs=self._in_pairs, full=self._scatter_in_chunks()
+            )
             results = self._learn_chunks(training)
         for k, result in enumerate(results):
             callbacks.report(k, result)

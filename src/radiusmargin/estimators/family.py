@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._blocks import split
 from .._linalg import eigh, svd
 from .._types import Data
-from ..outofcore.fit import chunkwise
 from ..scatter import NO_SPREAD, RANK_TOL, TemperedScatter, standardised, with_positive_pivots
 from ..solvers import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of, solve
+from .base import by_rows
 from .features import FeatureSpace, Raw
 
 RANK = 1e-9  # relative size of a squared singular value that is rounding
@@ -25,7 +25,7 @@ RANK = 1e-9  # relative size of a squared singular value that is rounding
 class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """For models that learn a metric M: `components_` is L with ``M = L'L``."""
 
-    @chunkwise
+    @by_rows
     def transform(self, X: Data) -> np.ndarray:
         """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
         X = self._validated(X)

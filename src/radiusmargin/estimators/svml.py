@@ -10,10 +10,9 @@ from sklearn.utils import check_random_state
 from .._checks import check_choice, check_count, check_number, check_positive
 from .._types import ArrayLike, ClassWeight, Gamma, RandomState
 from ..kernels import resolve_gamma
-from ..outofcore.fit import chunkwise
 from ..solvers import Options
 from ..solvers.metric.svml import ValidationError, svml
-from .base import MarginClassifier, check_common, estimator
+from .base import MarginClassifier, by_rows, check_common, estimator
 from .expansion import learn_expansion
 from .family import MetricTransformerMixin
 from .features import FeatureChoice, LinearMap, ScaledSpace
@@ -147,7 +146,7 @@ class SVML(MetricTransformerMixin, MarginClassifier):
         fold[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % int(self.n_folds)
         return fold
 
-    @chunkwise
+    @by_rows
     def transform(self, X: ArrayLike) -> np.ndarray:
         """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
         return self._validated(X) @ self.components_.T

@@ -1,13 +1,12 @@
-"""Methods of rows that take rows in chunks too."""
+"""Fitting a linear model to rows in chunks: the first pass, the regularisers that a model asks for, and the solver."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial, wraps
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..multiclass import MulticlassReduction, check_several, factors_of_totals
 from ..scatter import NO_SPREAD, TemperedScatter, decompose, from_factor
@@ -15,23 +14,7 @@ from ..solvers import Options
 from .first_pass import DataSummary, Moments, row_factor
 from .heuristics import Limits
 from .solver import ChunkedProblem, ChunkedResult, Coordinates, first_pass, solve_chunked
-from .sources import in_chunks, map_chunks, source_of
-
-
-def chunkwise(method):
-    """Apply a method of rows to chunks of them: lazily for a dask collection, one after the other for others."""
-
-    @wraps(method)
-    def of_rows(self, X):
-        if not in_chunks(X):
-            return method(self, X)
-        check_is_fitted(self)
-        return map_chunks(partial(method, self), X)
-
-    return of_rows
-
-
-# -- Fitting a model to rows in chunks: what the first pass found, as the problems that the model makes of it ---------
+from .sources import source_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +27,7 @@ class RegularizerForm:
 
 @dataclass(frozen=True, eq=False)
 class ChunkedTraining:
-    """The data of a fit, in chunks that can be read again, after a first look at them.
+    """The data of a fit: chunks that can be read again, and what the first pass over them found.
 
     Attributes
     ----------
@@ -63,8 +46,11 @@ class ChunkedTraining:
     intercept: bool = True
 
     @classmethod
-    def of(cls, model, data, *, full: bool, least_rows: int = 2) -> ChunkedTraining:
-        """Of the (X, y, sample_weight) that a model was given; tells the model its classes and features."""
+    def of(cls, model, data, *, pairs: bool | None, full: bool, least_rows: int = 2) -> ChunkedTraining:
+        """Read the (X, y, sample_weight) that a model was given once, and set its classes and features.
+
+        `pairs` says whether more than two classes are compared in pairs; None: yes.
+        """
         source = source_of(*data, model.n_jobs)
         overview = first_pass(source, Limits(least_rows=least_rows), full=full)
         keep_features(model, data[0], overview.n_features)
@@ -72,7 +58,7 @@ class ChunkedTraining:
         check_several(model, model.classes_)
         totals = np.array([moments.total for moments in overview.moments()])
         factors = factors_of_totals(model.class_weight, model.classes_, totals)
-        reduction = MulticlassReduction(len(model.classes_), pairs=model._in_pairs is not False)
+        reduction = MulticlassReduction(len(model.classes_), pairs=pairs is not False)
         return cls(source, overview, reduction, factors, bool(model.fit_intercept))
 
     @cached_property
@@ -152,4 +138,4 @@ def keep_features(model, X, d):
         model.feature_names_in_ = names
 
 
-__all__ = ["ChunkedTraining", "RegularizerForm", "chunkwise", "keep_features", "keep_history", "print_pass"]
+__all__ = ["ChunkedTraining", "RegularizerForm", "keep_features", "keep_history", "print_pass"]

@@ -17,12 +17,12 @@ from .._checks import ConvergenceWarning, check_choice, check_count, check_numbe
 from .._compat import with_callbacks
 from .._types import ArrayLike, Data
 from ..estimators import FSVM
-from ..estimators.base import MarginEstimator, check_linear
+from ..estimators.base import MarginEstimator, by_rows, check_linear
 from ..estimators.decision import PlattCalibration
 from ..estimators.family import MetricTransformerMixin
 from ..estimators.features import FeatureChoice
 from ..estimators.fsvm import keep_dropped
-from ..outofcore.fit import chunkwise, keep_features, keep_history, print_pass
+from ..outofcore.fit import keep_features, keep_history, print_pass
 from ..scatter import RANK_TOL
 from ..solvers import Options
 from .candidates import Grids, candidate_groups, check_grid, check_kinds, kernel_specs, listed, sampled
@@ -116,7 +116,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         """
         self._forget()
         self._check_parameters()
-        chunks = SearchInChunks.of(self, X, y, sample_weight) if self._reads_chunks(X) else None
+        chunks = SearchInChunks.of(self, (X, y, sample_weight), self._in_pairs) if self._reads_chunks(X) else None
         training = self._sampled(chunks, X, groups) if chunks else self._check_training(X, y, sample_weight)
         specs = self._kernel_specs(training, linear_alone=chunks is not None)
         data = self._search_data(training, specs, sample_weight, groups)
@@ -270,7 +270,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         return super()._fitted_model()
 
     @available_if(_has_probabilities)
-    @chunkwise
+    @by_rows
     def predict_proba(self, X: Data) -> np.ndarray:
         """Probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
 
@@ -285,7 +285,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         """Logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
-    @chunkwise
+    @by_rows
     def transform(self, X: Data) -> np.ndarray:
         """The rows in the metric of the best candidate, or of the averaged separators."""
         X = self._validated(X)

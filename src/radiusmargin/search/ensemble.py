@@ -202,8 +202,10 @@ class SearchInChunks:
     training: ChunkedTraining
 
     @classmethod
-    def of(cls, search, X, y, sample_weight) -> SearchInChunks:
-        return cls(ChunkedTraining.of(search, (X, y, sample_weight), full=True, least_rows=2 * int(search.subsample)))
+    def of(cls, search, data, pairs) -> SearchInChunks:
+        """Read the (X, y, sample_weight) that a search was given once."""
+        rows = 2 * int(search.subsample)
+        return cls(ChunkedTraining.of(search, data, pairs=pairs, full=True, least_rows=rows))
 
     def subsample(self, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(X, y, weight) of random rows; of rare classes there are more, of less weight."""
@@ -227,7 +229,7 @@ class SearchInChunks:
         return {candidate: 1 / len(best) for candidate in best}
 
     def fit_ensemble(self, weights, options, on_pass, rank_tol) -> tuple[FittedEnsemble, list]:
-        """Members fitted to all rows in the same passes, and averaged as `EnsembleFitter` does; and the result of every problem.
+        """Fit candidates to all rows in the same passes, average them, and return the result of every problem too.
 
         `on_pass` is called after every pass, unless it is None.
         """
