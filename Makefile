@@ -94,7 +94,7 @@ build/wheels/%: FORCE
 	$@/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --config-settings=build-dir=$@/cmake --wheel-dir $@/dist .
 	$@/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo $@/dist/*.whl)[test]"
 	$@/bin/python -I -c "$$SMOKE"
-	$@/bin/python -m pytest -n 2 tests/solvers tests/models
+	$@/bin/python -m pytest -n 2 tests/solvers tests/estimators
 
 FORCE:
 
@@ -107,7 +107,7 @@ sanitize: $(STAMP)
 	    --config-settings=build-dir=$(SANITIZED)/cmake --config-settings=cmake.define.RADIUSMARGIN_SANITIZE=ON .
 	PYTHONPATH=$(SANITIZED)/site LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(BIN)/python -c '$(ASIDE); sys.exit(pytest.main(sys.argv[1:]))' -k 'not ctrl_c' tests/solvers/test_hinge.py tests/solvers/test_many_features.py tests/solvers/test_kernel.py tests/features/test_kernel_map.py tests/problems tests/hostile/test_invalid_arrays.py
+	    $(BIN)/python -c '$(ASIDE); sys.exit(pytest.main(sys.argv[1:]))' -k 'not ctrl_c' tests/solvers/test_hinge.py tests/solvers/test_many_features.py tests/solvers/test_kernel.py tests/estimators/test_kernel_map.py tests/solvers/test_problems.py tests/hostile/test_invalid_arrays.py
 
 # Mutated model files, opened in a process of its own: an error or labels, never a crash. About ten minutes.
 MUTANTS ?= 20000

@@ -4,7 +4,7 @@ Adding a model
 
 A model is a class that solves one labelling; pairs of classes, weights, kernels, checks and the certificate come with it. Here: the SVM
 that pays for the squared second differences of its weights, for features that are points of a curve, solved by the hinge
-solver with a regulariser of our own. An entry in ``models/registry.py`` would put it into experiments and the command line.
+solver with a regulariser of our own. An entry in ``estimators/registry.py`` would put it into experiments and the command line.
 """
 
 import matplotlib.pyplot as plt
