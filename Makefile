@@ -114,11 +114,6 @@ MUTANTS ?= 20000
 fuzz: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python tests/fuzz/model_files.py --mutants $(MUTANTS)
 
-# Mutated model files, opened in a process of its own: an error or labels, never a crash. About ten minutes.
-MUTANTS ?= 20000
-fuzz: $(STAMP)
-	$(ONE_THREAD) $(BIN)/python tests/fuzz/model_files.py --mutants $(MUTANTS)
-
 # Every table of benchmarks/RESULTS.md, one script after the other; about an hour, on an idle machine.
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[bench]" || true

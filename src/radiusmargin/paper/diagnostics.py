@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from ..geometry import radius_margin
-from ..search import FSVMCV
+from ..search.base import SearchEstimator
 from .tuning import final_estimator
 
 __all__ = ["portrait", "search_portrait"]
@@ -85,7 +85,7 @@ def search_portrait(fitted) -> dict | None:
         `radiusmargin.plots.kinds.KindsDisplay` draws them.
     """
     model = final_estimator(fitted)
-    if not isinstance(model, FSVMCV):
+    if not isinstance(model, SearchEstimator):
         return None
     kernel = model.kernel if isinstance(model.kernel, str) else "kernel"
 

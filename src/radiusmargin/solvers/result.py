@@ -199,7 +199,7 @@ class Expansions:
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> from radiusmargin.solvers import Expansions
+    >>> from radiusmargin.solvers.result import Expansions
     >>> stack = Expansions(sparse.csr_array(np.arange(12).reshape(6, 2)), (3, 2))
     >>> stack[1, 0].tolist(), stack[:, 1].matrix.toarray().tolist()
     ([4.0, 5.0], [[2, 3], [6, 7], [10, 11]])

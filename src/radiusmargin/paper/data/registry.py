@@ -126,7 +126,7 @@ def get_dataset(name: str) -> Dataset:
     >>> get_dataset("heart")
     Traceback (most recent call last):
         ...
-    radiusmargin.tables.UnknownNameError: there is no data set 'heart'; did you mean ida/heart or uci/heart?
+    radiusmargin.tables.task.UnknownNameError: there is no data set 'heart'; did you mean ida/heart or uci/heart?
     """
     table = _table()
     if name in table:
