@@ -85,6 +85,6 @@ class MovedModules(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Let the import system know of the old names."""
+    """Let the import system know of the old names: first, since empty folders of theirs would pass for packages."""
     if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
-        sys.meta_path.append(MovedModules())
+        sys.meta_path.insert(0, MovedModules())
