@@ -1,14 +1,4 @@
-"""Exact enclosing balls of a few points: the inner solver of `minimum_enclosing_ball`.
-
-The dual of the ball problem is the concave quadratic programme
-
-    max_beta  sum_i beta_i |x_i|^2 - |sum_i beta_i x_i|^2,   beta in the simplex,
-
-and its optimal value is R^2. The method below is that of Wolfe's nearest point in a polytope (1976),
-carried over to balls: it moves from one affinely independent support to the next, always with feasible
-weights, and its value never falls. It is finite, and whenever it is stopped it leaves a valid lower bound
-of the radius.
-"""
+"""Geometry of a set of points: enclosing balls, their diameter, radius bounds, radius and margin."""
 
 from __future__ import annotations
 
@@ -21,6 +11,14 @@ from scipy.linalg.lapack import dgeqrf, dtrtrs
 from . import scatter
 from ._checks import check_count, check_points, check_positive, check_vector
 from ._types import ArrayLike
+
+# The dual of the ball problem is the concave quadratic programme
+#
+#     max_beta  sum_i beta_i |x_i|^2 - |sum_i beta_i x_i|^2,   beta in the simplex,
+#
+# and its optimal value is R^2. The inner solver below is Wolfe's method of the nearest point in a polytope (1976), carried over to
+# balls: it moves from one affinely independent support to the next, always with feasible weights, and its value never falls. It is
+# finite, and whenever it is stopped it leaves a valid lower bound of the radius.
 
 _RANK_TOL = 1e-12  # relative height above the flat of the others at which a point counts as lying in it
 _ZERO_WEIGHT = 4.0 * np.finfo(float).eps  # a weight that moves the centre by no more than rounding does

@@ -192,6 +192,5 @@ def unit_rows(X):
 
 
 __all__ = [
-    "KERNELS",
     "KernelFunction",
 ]
