@@ -34,9 +34,14 @@ def kinds(names, module):
 def page(package, shown):
     """reStructuredText of a package's page; `shown` holds the classes and functions that have a page already."""
     module = import_module(package)
-    again = {name: shown[id(getattr(module, name))] for name in module.__all__ if id(getattr(module, name)) in shown}
-    new = [name for name in module.__all__ if name not in again]
-    shown.update({id(getattr(module, name)): f"{package}.{name}" for name in new})
+    again, new = {}, []
+    for name in sorted(module.__all__, key=lambda name: getattr(getattr(module, name), "__name__", name) != name):
+        place = shown.setdefault(id(getattr(module, name)), f"{package}.{name}")  # a second name comes after the first
+        if place == f"{package}.{name}":
+            new.append(name)
+        else:
+            again[name] = place
+    new.sort()
     lines = [package, "=" * len(package), "", f".. currentmodule:: {package}", "", inspect.getdoc(module), ""]
     for title, names in kinds(new, module).items():
         if names:
