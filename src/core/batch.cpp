@@ -145,7 +145,8 @@ class Worker {
                 out_.objective + first,
                 out_.dual_objective + first,
                 out_.alpha ? out_.alpha + first * batch_.n() : nullptr,
-                out_.n_iter + first};
+                out_.n_iter + first,
+                out_.solver + first};
     }
 
     const Batch& batch_;

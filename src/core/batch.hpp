@@ -46,7 +46,7 @@ struct Start {
 // Arrays with a first axis over problems and a second over Cs; alpha is null where it is not kept.
 struct Outputs {
     double *coef, *intercept, *objective, *dual_objective, *alpha;
-    std::int64_t* n_iter;
+    std::int64_t *n_iter, *solver;  // solver: the place of the method's name, see solver_code
 };
 
 // `options.poll` is called by the calling thread only. Throws std::invalid_argument where the numbers do not make sense.

@@ -127,14 +127,14 @@ nb::tuple solve(nb::handle batch, nb::handle options, nb::object theta, nb::hand
     const std::size_t P = given.size, K = given.n_Cs, d = given.d(), n = given.n();
     auto coef = make_array<double>({P, K, d}), alpha = make_array<double>({keep_alpha ? P : 0, K, n});
     auto intercept = make_array<double>({P, K}), objective = make_array<double>({P, K}), dual = make_array<double>({P, K});
-    auto n_iter = make_array<std::int64_t>({P, K});
+    auto n_iter = make_array<std::int64_t>({P, K}), solver = make_array<std::int64_t>({P, K});
     double* multipliers = keep_alpha ? alpha.data() : nullptr;
-    const Outputs out{coef.data(), intercept.data(), objective.data(), dual.data(), multipliers, n_iter.data()};
+    const Outputs out{coef.data(), intercept.data(), objective.data(), dual.data(), multipliers, n_iter.data(), solver.data()};
     {
         nb::gil_scoped_release release;
         solve_batch(given, settings, n_threads, begin, out);
     }
-    return nb::make_tuple(coef, intercept, objective, dual, n_iter, keep_alpha ? nb::cast(alpha) : nb::none());
+    return nb::make_tuple(coef, intercept, objective, dual, n_iter, solver, keep_alpha ? nb::cast(alpha) : nb::none());
 }
 
 // The fused loops of a Newton step, for a solver whose columns meet in more than a quadratic form.
@@ -163,6 +163,10 @@ void take(Function& function, nb::dict found, const char* name) {
 NB_MODULE(_core, m) {
     m.doc() = "Compiled core of the hinge solver.";
     m.attr("BLAS_FROM") = strategy::kBlasFrom;
+    nb::list names;  // by solver_code
+    for (const char* prefix : {"", "sifting+"})
+        for (const char* name : kSolverNames) names.append((prefix + std::string(name)).c_str());
+    m.attr("METHODS") = names;
     bind_kernel(m);
     m.def("use_blas", [](nb::dict found) {
         take(blas::dsyrk, found, "dsyrk"), take(blas::dgemm, found, "dgemm");

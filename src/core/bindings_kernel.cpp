@@ -103,8 +103,8 @@ std::function<void(Index, double)> poll_python(const nb::object& callback) {
     };
 }
 
-// One labelling, every C in turn; alpha and f (len(Cs) x n) and numbers (len(Cs) x 4: intercept, objective, dual objective,
-// pairs) are filled. Returns whether the kernel was seen to be indefinite.
+// One labelling, every C in turn; alpha and f (len(Cs) x n) and numbers (len(Cs) x 6: intercept, objective, dual objective,
+// pairs, solver_code, whether no sweeps were left) are filled. Returns whether the kernel was seen to be indefinite.
 bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> start, nb::handle options, Output alpha, Output f,
            Output numbers) {
     const Index n = self.rows.n();
@@ -121,8 +121,9 @@ bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> st
         const PairSolution found = pairs.solve(Cs.data()[k]);
         std::copy_n(pairs.alpha().data(), n, alpha.data() + k * n);
         std::copy_n(pairs.f().data(), n, f.data() + k * n);
-        double* out = numbers.data() + 4 * k;
+        double* out = numbers.data() + 6 * k;
         out[0] = found.intercept, out[1] = found.objective, out[2] = found.dual_objective, out[3] = double(found.n_pairs);
+        out[4] = double(found.solver), out[5] = found.late;
     }
     return pairs.met_negative_curvature();
 }

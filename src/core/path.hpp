@@ -11,7 +11,7 @@ namespace rm {
 // Where the path of one problem goes; alpha is optional.
 struct Sink {
     double *coef, *intercept, *objective, *dual_objective, *alpha;
-    std::int64_t* n_iter;
+    std::int64_t *n_iter, *solver;
 };
 
 // What the path of one problem is made of. `linear` holds q and the constant, or is null.
@@ -43,7 +43,7 @@ class Path {
     // Where to start C number k + 1, from the solution of C number k.
     Solution next(Solution best, Index k) {
         Solution start;
-        start.theta = std::move(best.theta), start.alpha = std::move(best.alpha), start.slow = best.slow;
+        start.theta = std::move(best.theta), start.alpha = std::move(best.alpha), start.slow = best.slow, start.solver = Solver::warm_start;
         stays_ = all_below_bound(start.alpha);
         if (!stays_ && k + 1 < given_.n_Cs)  // the multipliers at their bound stay there when C grows
             for (auto& a : start.alpha) a *= given_.Cs[k + 1] / given_.Cs[k];
@@ -60,7 +60,7 @@ class Path {
         Solution best = solve_and_return(problem, start, sink.coef + k * d, sink.intercept[k]);
         sink.objective[k] = best.objective;
         sink.dual_objective[k] = std::min(best.dual_objective, best.objective);
-        sink.n_iter[k] = best.n_iter;
+        sink.n_iter[k] = best.n_iter, sink.solver[k] = best.solver_code();
         if (sink.alpha)
             for (std::size_t i = 0; i < c_.size(); ++i) sink.alpha[k * n + given_.chosen.J[i]] = best.alpha[i];
         return best;
@@ -108,8 +108,10 @@ class Path {
         Solution best = solve_direct(problem, rest, sifted.gap() < 1 ? sifted : start);
         best.n_iter += sifted.n_iter;
         if (best.gap() <= options.tol) return best;
+        const double before = best.objective;
         keep_better(sifted.theta, sifted.objective, sifted.alpha, sifted.dual_objective, best);
-        if (!start.theta.empty() && !start.alpha.empty()) certify(problem, start.theta, start.alpha, best);
+        if (best.objective < before) best.solver = sifted.solver, best.sifted = sifted.sifted;
+        if (!start.theta.empty() && !start.alpha.empty()) certify_start(problem, start, best);
         return best;
     }
 

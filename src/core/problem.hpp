@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "rows/contract.hpp"
+#include "solver.hpp"
 #include "strategy.hpp"
 
 namespace rm {
@@ -46,8 +47,19 @@ struct Solution {
     double objective = HUGE_VAL, dual_objective = -HUGE_VAL;
     int n_iter = 0;
     bool slow = false;  // whether visits to the rows took too long: with a larger C they do too
+    Solver solver = Solver::zero;
+    bool sifted = false;  // whether `solver` solved it on the rows that sifting left free
+    int solver_code() const { return int(solver) + (sifted ? kSolvers : 0); }
     double gap() const { return (objective - dual_objective) / std::max(std::abs(objective), 1e-300); }
 };
+
+// Runs a method, which returns its name, and credits it with `best` where the gap is smaller afterwards.
+template <class Run>
+void run_and_credit(Solution& best, const Run& run) {
+    const double before = best.gap();
+    const Solver solver = run();
+    if (best.gap() < before) best.solver = solver, best.sifted = false;
+}
 
 enum class Method { automatic, direct, interior_point };  // direct: no sifting; interior_point: nothing before it
 

@@ -25,7 +25,11 @@ bool visit_rows(const Problem<Rows>& problem, const Options& options, const Solu
         if (!strategy::visit_from(abilities<Rows>, !start.alpha.empty())) return false;
         if (start.slow) return false;
         const double stored = stored_numbers(problem.A);
-        CoordinateDescent<Rows>(problem, options).run(start, strategy::patience(abilities<Rows>, n, d, stored, options.max_iter), best);
+        run_and_credit(best, [&] {
+            CoordinateDescent<Rows>(problem, options)
+                .run(start, strategy::patience(abilities<Rows>, n, d, stored, options.max_iter), best);
+            return Solver::coordinate_descent;
+        });
         best.slow = best.gap() > options.tol && !strategy::only_visits(n, problem.D());
         return true;
     }
@@ -47,16 +51,31 @@ void solve_by_newton(const Problem<Rows>& problem, const Options& options, const
     const auto left = [&] { return options.max_iter - best.n_iter; };
     const int budget = options.method == Method::interior_point ? 0 : std::min(left(), strategy::kNewtonSteps);
     const bool by_rows = !problem.q && strategy::in_row_space(abilities<Rows>, n, d, problem.B.dense());
+    const auto newton = [&](const Vector& theta, Vector from, double s, int steps) {
+        run_and_credit(best, [&] {
+            Newton<Rows>(problem, options).run(theta, std::move(from), s, steps, best);
+            return Solver::newton;
+        });
+    };
     if constexpr (CanRowGram<Rows>)
-        if (by_rows) RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
-    if (!by_rows) Newton<Rows>(problem, options).run(start.theta, std::move(reference), penalty, budget, best);
+        if (by_rows)
+            run_and_credit(best, [&] {
+                return RowNewton<Rows>(problem, options).run(start.alpha, std::move(reference), penalty, budget, best);
+            });
+    if (!by_rows) newton(start.theta, std::move(reference), penalty, budget);
     const auto unfinished = [&] { return !(best.gap() <= options.tol) && left() > 0; };
     if (by_rows && budget > 0 && unfinished() && strategy::after_rows(problem.D()))
-        Newton<Rows>(problem, options).run({}, Vector(n, 0.5), strategy::kColdPenalty, std::min(left(), strategy::kNewtonSteps), best);
+        newton({}, Vector(n, 0.5), strategy::kColdPenalty, std::min(left(), strategy::kNewtonSteps));
     if (unfinished() && strategy::interior_point(n, d, by_rows))
-        InteriorPoint<Rows>(problem, options).run(Vector(problem.D(), 0.0), left(), best);
+        run_and_credit(best, [&] {
+            InteriorPoint<Rows>(problem, options).run(Vector(problem.D(), 0.0), left(), best);
+            return Solver::interior_point;
+        });
     if (unfinished() && strategy::principal_axes(n, d))
-        PrincipalAxes<Rows>(problem, options).run(left(), best);
+        run_and_credit(best, [&] {
+            PrincipalAxes<Rows>(problem, options).run(left(), best);
+            return Solver::principal_axes;
+        });
 }
 
 // Newton's method without matrices from what `best` holds: closely, or from nothing.
@@ -65,9 +84,13 @@ void iterate_newton(const Problem<Rows>& problem, const Options& options, bool c
     const Solution start = best;
     Vector reference(problem.n(), 0.5);
     for (Index i = 0; closely && i < problem.n(); ++i) reference[i] = std::clamp(start.alpha[i] / problem.c[i], 0.0, 1.0);
-    Newton<Rows, IteratedSystem<Rows, kSteps>>(problem, options)
-        .run(closely ? start.theta : Vector{}, std::move(reference), closely ? strategy::kWarmPenalty : strategy::kColdPenalty,
-             std::min(options.max_iter - best.n_iter, strategy::kNewtonSteps), best);
+    run_and_credit(best, [&] {
+        Newton<Rows, IteratedSystem<Rows, kSteps>>(problem, options)
+            .run(closely ? start.theta : Vector{}, std::move(reference),
+                 closely ? strategy::kWarmPenalty : strategy::kColdPenalty,
+                 std::min(options.max_iter - best.n_iter, strategy::kNewtonSteps), best);
+        return Solver::conjugate_gradients;
+    });
 }
 
 // Goes on by products with the rows, where that is quicker than a factor, from what `best` holds: what visits have found, or the
@@ -85,10 +108,21 @@ bool finish_by_products(const Problem<Rows>& problem, const Options& options, So
         Options rest = options;
         rest.max_iter = options.max_iter - best.n_iter;
         const Solution from = best;
-        CoordinateDescent<Rows>(problem, rest).run(from, {HUGE_VAL, 0}, best);
+        run_and_credit(best, [&] {
+            CoordinateDescent<Rows>(problem, rest).run(from, {HUGE_VAL, 0}, best);
+            return Solver::coordinate_descent;
+        });
         return true;
     }
     return false;
+}
+
+template <class Rows>
+void certify_start(const Problem<Rows>& problem, const Solution& start, Solution& best) {
+    run_and_credit(best, [&] {
+        certify(problem, start.theta, start.alpha, best);
+        return Solver::warm_start;
+    });
 }
 
 // Solves from the start that `start` carries (empty: cold).
@@ -101,7 +135,7 @@ Solution solve_direct(const Problem<Rows>& problem, const Options& options, cons
     const bool visited = visit_rows(problem, options, start, best);
     if (visited && (best.gap() <= options.tol || best.n_iter >= options.max_iter)) return best;
     const bool from_start = start.slow && !start.alpha.empty();  // visits were too slow at the C before, or have been at this one
-    if (from_start) certify(problem, start.theta, start.alpha, best);
+    if (from_start) certify_start(problem, start, best);
     if ((visited || from_start) && finish_by_products(problem, options, best)) return best;
     Solution from = visited ? best : start;
     if ((visited || best.slow) && !strategy::is_near(from.gap())) from.alpha.clear();

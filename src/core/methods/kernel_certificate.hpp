@@ -3,6 +3,7 @@
 // farther from the margin than single precision can be wrong about these multipliers.
 #pragma once
 #include "methods/kernel_problem.hpp"
+#include "solver.hpp"
 
 namespace rm {
 
@@ -10,6 +11,8 @@ struct PairSolution {
     double intercept = 0.0, objective = HUGE_VAL, dual_objective = -HUGE_VAL;
     Index n_pairs = 0;
     bool negative = false;  // v'Kv < 0 was met
+    bool late = false;      // no sweeps were left
+    Solver solver = Solver::smo;
     double gap() const { return (objective - dual_objective) / std::max(std::abs(objective), 1e-300); }
 };
 

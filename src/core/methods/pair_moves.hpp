@@ -18,17 +18,19 @@ class PairMoves {
         return moved;
     }
 
-    // Newton's steps, several: each may bring rows to a bound, and on a kernel of low rank all but a few must get there.
-    void move_free_rows() {
-        if (!is_time_for_newton(2)) return;
+    // Newton's steps, several: each may bring rows to a bound, and on a kernel of low rank all but a few must get there. Returns
+    // whether there was one.
+    bool move_free_rows() {
+        if (!is_time_for_newton(2)) return false;
         double work = 0;
         for (Index repeat = 0; repeat < strategy::kNewtonRepeats && work < strategy::kNewtonWork; ++repeat) {
             const std::vector<Index> free = set_.free_places();
             const Index m = Index(free.size());
-            if (m < 2 || m > strategy::kMostFree || (repeat == 0 && !is_time_for_newton(m))) return;
+            if (m < 2 || m > strategy::kMostFree || (repeat == 0 && !is_time_for_newton(m))) break;
             since_newton_ = 0, work += double(m) * double(m) * double(m);
-            if (!newton_step(free)) return;
+            if (!newton_step(free)) break;
         }
+        return work > 0;
     }
 
     bool met_negative_curvature() const { return negative_; }

@@ -106,11 +106,12 @@ class Pairs {
         if (set_.shrink(corridor_)) begin_set();
         const Index moved = moves_.move_some(strategy::pairs_at_once(set_.size(), set_.are_dear()));
         found_.n_pairs += moved, since_better_ += moved, stuck_ = moved == 0;
-        moves_.move_free_rows();
+        if (moves_.move_free_rows()) found_.solver = Solver::smo_newton;
     }
 
     // Whether what was found by all rows will do, or is all that there is time for; else the target is tighter from now on.
     bool is_finished() {
+        found_.late = late_ && options_.max_sweeps <= found_.n_pairs / p_.n;
         if (!options_.strict) return estimate(), true;
         if (certify(found_) && (late_ || is_narrow() || ++polished_ > strategy::kPolishes)) return true;
         if (late_ || ++certificates_ == strategy::kCertificates) return finish_inside(), true;
@@ -146,6 +147,7 @@ class Pairs {
         for (const bool to_bounds : {true, false}) {
             PairSolution better = found_;
             inside.hand_over(to_bounds);
+            better.solver = Solver::interior_point;
             const bool is_met = certify(better);
             if (is_met || better.gap() < found_.gap()) found_ = better, alpha = p_.alpha, f = p_.f;
             if (is_met) return;

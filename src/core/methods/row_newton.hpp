@@ -22,16 +22,17 @@ class RowNewton {
         for (Index i = 0; i < n_; ++i) total_weight_ += problem.c[i];
     }
 
-    // Runs from multipliers, if there are any, and leaves the best certified pair in `best`.
-    void run(const Vector& start, Vector reference, double penalty, int max_iter, Solution& best) {
+    // Runs from multipliers, if there are any, and leaves the best certified pair in `best`. Returns the method that finished.
+    Solver run(const Vector& start, Vector reference, double penalty, int max_iter, Solution& best) {
         reference_ = std::move(reference), s_ = penalty;
         const int before = best.n_iter;
         if (problem_.intercept())
             approach(start, max_iter, best);
         else if (!start.empty())
             begin_at(start);
-        if (best.gap() <= options_.tol) return;
+        if (best.gap() <= options_.tol) return Solver::smo;
         run_augmented_lagrangian(*this, options_, max_iter - (best.n_iter - before), best);
+        return Solver::row_newton;
     }
 
   private:

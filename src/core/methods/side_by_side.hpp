@@ -307,6 +307,7 @@ class SideBySide {
         if (intercept_) out.theta[X_.d] = best_b_[l];
         for (Index i : lanes_[l].chosen.J) out.alpha.push_back(rows_[number_[i]].alpha[l]);
         out.objective = certified_[l].objective, out.dual_objective = certified_[l].dual;
+        out.solver = Solver::coordinate_descent;
         out.n_iter = work_.passes(options_.max_iter);
         out.slow = out.gap() > options_.tol && !only_visits_ && (!live_[l] || work_.done >= most_work());
         return out;

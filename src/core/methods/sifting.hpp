@@ -161,7 +161,7 @@ class Sifting {
     bool finished(const Vector& theta, Solution& best) {
         double objective = full_.smooth_part(theta);
         for (Index i = 0; i < n_; ++i) objective += full_.c[i] * std::max(z_[i], 0.0);
-        if (objective < best.objective) best.objective = objective, best.theta = theta;
+        if (objective < best.objective) best.objective = objective, best.theta = theta, best.solver = reduced_.solver, best.sifted = true;
         if (reduced_.dual_objective > best.dual_objective) {
             best.dual_objective = reduced_.dual_objective;
             best.alpha.assign(n_, 0.0);

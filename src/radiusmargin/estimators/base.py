@@ -113,9 +113,10 @@ class FitCallbacks:
     def report(self, k, result):
         """A line on problem k, where `verbose` asks for it."""
         if self.model.verbose:
+            how = "".join(f", {word}" for word in (result.method, result.status) if word)
             print(
                 f"[{type(self.model).__name__}] problem {k + 1}: objective {result.objective:.6g}, gap {result.gap:.2g}, "
-                f"{result.n_iter} iterations"
+                f"{result.n_iter} iterations{how}"
             )
 
 

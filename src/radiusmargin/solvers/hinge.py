@@ -25,7 +25,7 @@ from .._checks import (
 )
 from . import reference as numpy_twin
 from .problem import Batch, Options, Quadratics, Start, rows_of
-from .result import HingeResult, Results, relative_gap
+from .result import HingeResult, Results, certificate, status_of
 
 try:
     from scipy.linalg import cython_blas, cython_lapack
@@ -75,7 +75,8 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
     Returns
     -------
     Results
-        Arrays with axes (problem, C). Nothing is said of problems that did not converge; see `Results.converged`.
+        Arrays with axes (problem, C). No warning is given for problems that did not converge: see `Results.converged` and `Results.status`.
+        `Results.method` names the method that found each solution.
 
     Examples
     --------
@@ -102,11 +103,14 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
 
 def _on_core(batch, options, start):
     with one_blas_thread() if batch.rows.shape[1] >= backend.BLAS_FROM else nullcontext():
-        coef, intercept, objective, dual, n_iter, alpha = backend.solve(
+        coef, intercept, objective, dual, n_iter, method, alpha = backend.solve(
             batch, options, start.theta(batch.intercept), start
         )
-    converged = relative_gap(objective, dual) <= options.tol
-    return Results(batch.Cs, coef, intercept, objective, dual, n_iter, converged, alpha)
+    bounds = certificate(objective, dual, n_iter, options.tol)
+    status = status_of(bounds["converged"], n_iter >= options.max_iter)
+    return Results(
+        batch.Cs, coef, intercept, **bounds, alpha=alpha, method=np.array(backend.METHODS)[method], status=status
+    )
 
 
 # -- The hinge-loss problem with a quadratic regulariser: one problem, a path over C, or many problems at once --------
@@ -150,8 +154,8 @@ def hinge_svm(
     Returns
     -------
     HingeResult
-        With ``coef``, ``intercept``, ``alpha``, ``objective``, ``dual_objective``, ``gap``, ``n_iter`` and
-        ``converged``.
+        With ``coef``, ``intercept``, ``alpha``, ``objective``, ``dual_objective``, ``gap``, ``n_iter``, ``converged``,
+        ``method`` and ``status``.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from .._types import ArrayLike, Data
 from . import reference as numpy_twin
 from .hinge import one_blas_thread
 from .problem import Batch, Kernel, Options, Start, balanced, rows_of
-from .result import Expansions, KernelResult, KernelResults, certificate, why_indefinite
+from .result import Expansions, KernelResult, KernelResults, certificate, status_of, why_indefinite
 
 try:
     from .. import _core
@@ -34,6 +34,7 @@ try:
 except ImportError:  # installed with RADIUSMARGIN_PURE_PYTHON=1
     COMPILED = False
 
+_METHODS = _core.METHODS if COMPILED else ["reference-smo"]
 FAR = 2.0**40  # from one, of a gamma
 _NAMES = ("rbf", "laplacian", "linear", "poly", "sigmoid", "cosine")  # that compiled code knows
 
@@ -263,7 +264,7 @@ def problem_of(batch: Batch, p: int) -> tuple[np.ndarray, np.ndarray]:
 
 def solve_one(rows, y, weights, start, *, Cs: np.ndarray, options: PairOptions):
     """One problem for ascending Cs on rows of `make_rows`: coef, scores of all rows, numbers, whether indefinite."""
-    alpha, f, numbers = np.empty((len(Cs), len(y))), np.empty((len(Cs), len(y))), np.empty((len(Cs), 4))
+    alpha, f, numbers = np.empty((len(Cs), len(y))), np.empty((len(Cs), len(y))), np.empty((len(Cs), 6))
     negative = rows.solve(y, weights, Cs, start, options, alpha, f, numbers)
     return alpha * y, y - f + numbers[:, :1], numbers, negative
 
@@ -279,14 +280,17 @@ def _joined(batch, options, parts):
     shape = len(parts) * len(batch.Cs), batch.rows.shape[0]
     matrix = sparse.csr_array((values, columns, np.concatenate([[0], np.cumsum(counts)])), shape=shape)
     coef = Expansions(matrix, (len(parts), len(batch.Cs)))
-    intercept, objective, dual, n_iter = np.moveaxis(np.stack(numbers), 2, 0)
+    intercept, objective, dual, n_iter, method, late = np.moveaxis(np.stack(numbers), 2, 0)
+    bounds = certificate(objective, dual, n_iter.astype(np.int64), options.tol)
+    how = {"method": np.array(_METHODS)[method.astype(int)], "status": status_of(bounds["converged"], late > 0)}
     function = batch.rows.function  # a caller's own, or his matrix, is taken to be what it should be
     known = not isinstance(getattr(function, "kernel", None), str) or function.is_definite
     return KernelResults(
         batch.Cs,
         coef,
         intercept,
-        **certificate(objective, dual, n_iter.astype(np.int64), options.tol),
+        **bounds,
+        **how,
         alpha=np.abs(np.asarray(coef)) if options.keep_alpha else None,
         definite=np.repeat(known & ~np.array(negative)[:, None], len(batch.Cs), axis=1),
         scores=None if scores[0] is None else np.stack(scores),
@@ -340,8 +344,8 @@ def kernel_svm(
     Returns
     -------
     KernelResult
-        With ``coef``, ``intercept``, ``support``, ``objective``, ``dual_objective``, ``gap``, ``n_iter`` (pairs) and
-        ``converged``.
+        With ``coef``, ``intercept``, ``support``, ``objective``, ``dual_objective``, ``gap``, ``n_iter`` (pairs),
+        ``converged``, ``method`` and ``status``.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from scipy import linalg, sparse
 from .._checks import check_taking_part
 from .line_search import minimise_along
 from .problem import Batch, Options, Start, balanced
-from .result import Results, relative_gap
+from .result import Results, certificate, relative_gap, status_of
 
 UNSEEN = 1e-10  # share of the objective below which rounding cannot be seen in a gap
 UNIT = 4 * np.finfo(float).eps
@@ -228,6 +228,7 @@ class Solution:
     objective: float = np.inf
     dual_objective: float = -np.inf
     n_iter: int = 0
+    method: str = "reference-newton"
 
     @property
     def gap(self):
@@ -420,7 +421,9 @@ def solve_problem(problem, options, theta=None, alpha=None):
     budget = 0 if options.method == "interior-point" else min(options.max_iter, NEWTON_BUDGET)
     newton(problem, start, reference, penalty, options.tol, budget, best)
     if not best.gap <= options.tol and best.n_iter < options.max_iter:
+        before = best.gap
         interior_point(problem, options.tol, options.max_iter, best)
+        best.method = "reference-interior-point" if best.gap < before else best.method
     return best
 
 
@@ -429,6 +432,7 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
     P, K, (n, d) = len(batch), len(batch.Cs), batch.rows.shape
     coef, intercept, alpha = np.zeros((P, K, d)), np.zeros((P, K)), np.zeros((P, K, n))
     objective, dual, n_iter = np.zeros((P, K)), np.zeros((P, K)), np.zeros((P, K), dtype=np.int64)
+    method = np.full((P, K), "", dtype=object)
     for p in range(P):
         J = participants(batch, p)
         rows, regularizer, combine = in_features(batch, p, J)
@@ -447,9 +451,12 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
             exact = users_problem(batch, p, J, problem.c).objectives(coef[p, k], intercept[p, k], best.alpha)
             objective[p, k], bound = (best.objective, best.dual_objective) if exact is None else exact
             dual[p, k], n_iter[p, k] = min(bound, objective[p, k]), best.n_iter
+            method[p, k] = best.method
             theta, multipliers = best.theta, best.alpha * (batch.Cs[k + 1] / C if k + 1 < K else 1.0)
-    converged = relative_gap(objective, dual) <= options.tol
-    return Results(batch.Cs, coef, intercept, objective, dual, n_iter, converged, alpha if options.keep_alpha else None)
+    bounds = certificate(objective, dual, n_iter, options.tol)
+    status = status_of(bounds["converged"], n_iter >= options.max_iter)
+    alpha = alpha if options.keep_alpha else None
+    return Results(batch.Cs, coef, intercept, **bounds, alpha=alpha, method=method.astype(str), status=status)
 
 
 def participants(batch, p):
@@ -530,7 +537,7 @@ class KernelRows:
                     break
             state.recompute()
             alpha[k], f[k] = state.alpha, state.f
-            numbers[k] = *state.certificate()[:3], pairs
+            numbers[k] = *state.certificate()[:3], pairs, 0, pairs >= options.max_sweeps * len(y)
         return state.negative
 
 

@@ -24,6 +24,12 @@ class Result:
         Iterations spent (Newton or interior-point steps, unless the solver says otherwise).
     converged : bool
         Whether ``gap <= tol``.
+    method : str
+        The method that found the solution, such as "newton", "sifting+newton", "coordinate-descent" or "smo". Empty for
+        solvers that have only one.
+    status : str
+        Why the solver stopped: "converged", "max_iter", or "stalled" where rounding leaves nothing to gain. Empty for
+        solvers that do not report it.
     history : tuple of dict
         One entry per outer round, where the solver was asked to keep it.
     """
@@ -32,6 +38,8 @@ class Result:
     dual_objective: float
     n_iter: int
     converged: bool
+    method: str = ""
+    status: str = ""
     history: tuple[dict, ...] = field(default=(), repr=False)
 
     @property
@@ -46,7 +54,7 @@ class HingeResult(Result):
 
     Parameters
     ----------
-    objective, dual_objective, n_iter, converged, history
+    objective, dual_objective, n_iter, converged, method, status, history
         As in `Result`.
     coef : ndarray of shape (d,)
     intercept : float
@@ -73,6 +81,8 @@ class Results:
         As in `Result`.
     alpha : ndarray of shape (problems, Cs, n) or None
         Multipliers, where they were kept.
+    method, status : ndarray of str of shape (problems, Cs), or None
+        As in `Result`.
     """
 
     Cs: np.ndarray
@@ -83,6 +93,8 @@ class Results:
     n_iter: np.ndarray
     converged: np.ndarray
     alpha: np.ndarray | None = field(default=None, repr=False)
+    method: np.ndarray | None = None
+    status: np.ndarray | None = None
 
     @property
     def gap(self) -> np.ndarray:
@@ -93,14 +105,20 @@ class Results:
         return len(self.objective)
 
     def __getitem__(self, index) -> HingeResult:
+        alpha = None if self.alpha is None else self.alpha[index]
         return HingeResult(
-            coef=self.coef[index],
-            intercept=float(self.intercept[index]),
-            alpha=None if self.alpha is None else self.alpha[index],
+            coef=self.coef[index], intercept=float(self.intercept[index]), alpha=alpha, **vars(self.certificate(index))
+        )
+
+    def certificate(self, index: tuple[int, int]) -> Result:
+        """Return objectives, iterations and method of one problem and C, without the solution."""
+        return Result(
             objective=float(self.objective[index]),
             dual_objective=float(self.dual_objective[index]),
             n_iter=int(self.n_iter[index]),
             converged=bool(self.converged[index]),
+            method="" if self.method is None else str(self.method[index]),
+            status="" if self.status is None else str(self.status[index]),
         )
 
     def of(self, p: int) -> Results:
@@ -112,9 +130,10 @@ class Results:
         return self._select(self.Cs[chosen], (slice(None), chosen))
 
     def _select(self, Cs, index):
-        alpha = None if self.alpha is None else self.alpha[index]
         values = self.intercept, self.objective, self.dual_objective, self.n_iter, self.converged
-        return Results(Cs, self.coef[index], *(value[index] for value in values), alpha)
+        optional = self.alpha, self.method, self.status
+        chosen = (None if value is None else value[index] for value in values + optional)
+        return Results(Cs, self.coef[index], *chosen)
 
 
 @dataclass(frozen=True)
@@ -163,6 +182,19 @@ def certificate(objective: float | np.ndarray, dual_objective: float | np.ndarra
     gap = relative_gap(objective, dual_objective)
     bound = min(dual_objective, objective) if np.ndim(gap) == 0 else np.minimum(dual_objective, objective)
     return {"objective": objective, "dual_objective": bound, "n_iter": n_iter, "converged": gap <= tol}
+
+
+def status_of(converged: np.ndarray, out_of_iterations: np.ndarray) -> np.ndarray:
+    """Return why each problem stopped; see `Result`.
+
+    Parameters
+    ----------
+    converged : bool ndarray
+        Whether the tolerance was met.
+    out_of_iterations : bool ndarray
+        Whether as many iterations were spent as were allowed.
+    """
+    return np.where(converged, "converged", np.where(out_of_iterations, "max_iter", "stalled"))
 
 
 def relative_gap(objective: float | np.ndarray, dual_objective: float | np.ndarray) -> float | np.ndarray:
@@ -230,7 +262,7 @@ class KernelResult(Result):
 
     Parameters
     ----------
-    objective, dual_objective, n_iter, converged, history
+    objective, dual_objective, n_iter, converged, method, status, history
         As in `Result`; iterations are pairs of multipliers.
     coef : ndarray of shape (n,)
         Signed multipliers, ``y_i alpha_i``: zero but for the support vectors.
@@ -260,7 +292,7 @@ class KernelResults(Results):
 
     Parameters
     ----------
-    Cs, intercept, objective, dual_objective, n_iter, converged, alpha
+    Cs, intercept, objective, dual_objective, n_iter, converged, alpha, method, status
         As in `Results`.
     coef : Expansions, to be indexed as an array of shape (problems, Cs, n)
         Signed multipliers.
@@ -277,24 +309,12 @@ class KernelResults(Results):
         definite, scores = (None if a is None else a[index] for a in (self.definite, self.scores))
         return KernelResults(**vars(super()._select(Cs, index)), definite=definite, scores=scores)
 
-    def certificate(self, index: tuple[int, int]) -> Result:
-        """Objectives and pairs of one problem and C, without the solution."""
-        return Result(
-            objective=float(self.objective[index]),
-            dual_objective=float(self.dual_objective[index]),
-            n_iter=int(self.n_iter[index]),
-            converged=bool(self.converged[index]),
-        )
-
     def __getitem__(self, index) -> KernelResult:
         return KernelResult(
             coef=self.coef[index],
             intercept=float(self.intercept[index]),
-            objective=float(self.objective[index]),
-            dual_objective=float(self.dual_objective[index]),
-            n_iter=int(self.n_iter[index]),
-            converged=bool(self.converged[index]),
             definite=bool(self.definite[index]),
+            **vars(self.certificate(index)),
         )
 
 
