@@ -18,7 +18,7 @@ ARROWS = {
     "geometry": {"_checks", "scatter"},
     "solvers": {"_checks", "_core", "_linalg"},
     "multiclass": {"_blocks", "solvers"},
-    "outofcore": {"_checks", "multiclass", "scatter", "solvers"},
+    "outofcore": {"_blocks", "_checks", "multiclass", "scatter", "solvers"},
     "estimators": {
         "_blocks", "_checks", "_compat", "_linalg", "geometry", "kernels", "multiclass", "outofcore", "scatter", "solvers",
     },

@@ -540,7 +540,7 @@ class TemperedScatter:
         if self.regular:
             rows, mean = X * inverse, self.mean * inverse
         else:
-            basis = inverse[:, None] * self.eigenvectors
+            basis = inverse[:, None] * self.axes
             rows = np.asarray(X @ basis) if hasattr(X, "multiply") else matmul(X, basis)
             mean = self.mean @ basis
         return rows - mean if centred else rows
@@ -548,7 +548,7 @@ class TemperedScatter:
     def lift(self, coefs: np.ndarray, intercepts: np.ndarray, *, centred: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """(coef, intercept) in the user's units, from those in the coordinates of `project`."""
         if not self.regular:
-            coefs = coefs @ self.eigenvectors.T
+            coefs = coefs @ self.axes.T
         coefs = coefs * self.inverse_scale
         return coefs, intercepts - coefs @ self.mean if centred else intercepts
 
@@ -558,10 +558,16 @@ class TemperedScatter:
         """The inverse of `lift`, for separators in the range of the scatter."""
         intercepts = intercepts + coefs @ self.mean if centred else intercepts
         coefs = coefs * self.scale
-        return coefs if self.regular else coefs @ self.eigenvectors, intercepts
+        return coefs if self.regular else coefs @ self.axes, intercepts
+
+    @property
+    def axes(self) -> np.ndarray:
+        """Eigenvectors of R as a matrix, the identity where they are the coordinate axes."""
+        return np.eye(len(self.mean)) if self.eigenvectors is None else self.eigenvectors
 
     @property
     def inverse_scale(self) -> np.ndarray:
+        """1 / scale, and zero for constant features."""
         return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
 
 

@@ -24,14 +24,14 @@ def overlapping(n=4000, d=3, seed=0):
     return rng.standard_normal((n, d)) + 0.5 * y[:, None], y, rng.random(n) + 0.1
 
 
-def one_problem(overview, C=1.0, B=None, intercept=True):
-    shift = overview.pooled(np.ones(2)).mean * intercept
+def one_problem(summary, C=1.0, B=None, intercept=True):
+    shift = summary.pooled(np.ones(2)).mean * intercept
     return ChunkedProblem(np.array([-1.0, 1.0]), np.full(2, C), B, Coordinates(shift), intercept)
 
 
 def solved(source, limits, **problem):
-    overview = first_pass(source, limits)
-    return solve_chunked(source, [one_problem(overview, **problem)], overview, Options(1e-7), limits)[0]
+    summary = first_pass(source, limits)
+    return solve_chunked(source, [one_problem(summary, **problem)], summary, Options(1e-7), limits)[0]
 
 
 @pytest.mark.parametrize("limits", [SMALL, TIGHT])
@@ -129,13 +129,13 @@ def test_moments_and_sample_of_any_chunking(sizes, seed):
         for start, stop in pairwise(edges):
             yield X[start:stop], y[start:stop], weight[start:stop]
 
-    overview = first_pass(ReaderSource(read), Limits(sample_rows=100))
-    found = overview.pooled(np.ones(2))
+    summary = first_pass(ReaderSource(read), Limits(sample_rows=100))
+    found = summary.pooled(np.ones(2))
     mean = weight @ X / weight.sum()
     assert found.rows == len(y)
     np.testing.assert_allclose(found.mean, mean)
     np.testing.assert_allclose(found.scatter, ((X - mean).T * weight) @ (X - mean))
-    for label, sample in zip(overview.classes, overview.samples(), strict=True):
+    for label, sample in zip(summary.classes, summary.samples(), strict=True):
         assert 0 < len(sample) <= 50
         own = X[y == label]
         assert (sample.X[:, None] == own).all(axis=2).any(axis=1).all()

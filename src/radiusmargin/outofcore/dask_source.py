@@ -1,4 +1,4 @@
-"""Dask collections as chunks: Dask schedules, ships and retries, on a cluster or in threads of this process."""
+"""Dask collections as chunks. Dask schedules, moves and retries the tasks, on a cluster or in threads of this process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from .sources import Chunk, ChunkSource
 
-FAN_IN = 8  # summaries that are merged by one task
-LABEL, WEIGHT = "__label__", "__weight__"  # columns beside those of X
+FAN_IN = 8  # summaries that one task merges
+LABEL, WEIGHT = "__label__", "__weight__"  # columns added to those of X
 
 
 class DaskSource(ChunkSource):
@@ -37,9 +37,9 @@ class DaskSource(ChunkSource):
         self.parts = _parts_of_frame(X, y, weight) if _are_frames(X, y, weight) else _parts(X, y, weight)
 
     def reduce(self, task, name):
-        """One pass, as one graph: a task per chunk, and a tree of tasks that merge neighbours."""
-        token = uuid4().hex  # a pass is never the same twice
-        shared = dask.delayed(task, name=f"questions-{name}-{token}", traverse=False)
+        """Run one pass as one graph: a task per chunk, and a tree of tasks that merge neighbours."""
+        token = uuid4().hex  # keys must be new in every pass
+        shared = dask.delayed(task, name=f"query-{name}-{token}", traverse=False)
         level = [
             dask.delayed(_summary, pure=False)(shared, i, *part, dask_key_name=f"{name}-{token}-{i}")
             for i, part in enumerate(self.parts)
@@ -58,9 +58,9 @@ class DaskSource(ChunkSource):
 
 def _summary(task, index, X, y=None, weight=None):
     if y is None:  # labels and weights are columns of the frame
-        frame, own = X, [name for name in X.columns if name not in (LABEL, WEIGHT)]
-        X, y, weight = frame[own], frame[LABEL], frame[WEIGHT] if WEIGHT in frame.columns else None
-    with threadpool_limits(1, user_api="blas"):  # threads of a worker go over chunks
+        frame, features = X, [name for name in X.columns if name not in (LABEL, WEIGHT)]
+        X, y, weight = frame[features], frame[LABEL], frame[WEIGHT] if WEIGHT in frame.columns else None
+    with threadpool_limits(1, user_api="blas"):  # the threads of a worker work on chunks
         return task(Chunk(index, X, y, weight))
 
 
@@ -68,16 +68,16 @@ def _merged(summaries):
     return reduce(lambda a, b: a.merged(b), summaries)
 
 
-# -- what belongs together ------------------------------------------------------------------------------------------------
+# -- Rows with their labels and weights -------------------------------------------------------------------------------
 
 
 def _are_frames(X, *others):
-    """Whether X is a data frame, and labels and weights are series."""
+    """Return True if X is a data frame, and labels and weights are series, numbers or None."""
     return not isinstance(X, da.Array) and all(v is None or np.ndim(v) == 0 or hasattr(v, "to_frame") for v in others)
 
 
 def _parts_of_frame(X, y, weight):
-    """Partitions of X with columns of labels and weights: on their own, Dask may read other partitions for each."""
+    """Partitions of X with labels and weights as columns: Dask may partition separate collections differently."""
     columns = {LABEL: y} | ({} if weight is None else {WEIGHT: weight})
     return [(part,) for part in _blocks(X.assign(**columns))]
 
@@ -101,11 +101,11 @@ def _rows(X):
 
 
 def _aligned(name, values, X):
-    """Blocks of labels or weights that go with those of X."""
+    """Blocks of labels or weights that match those of X."""
     sizes = X.chunks[0] if isinstance(X, da.Array) else None
-    known = sizes is not None and not np.isnan(sizes).any()
+    sizes_known = sizes is not None and not np.isnan(sizes).any()
     if not dask.is_dask_collection(values):
-        if not known:
+        if not sizes_known:
             raise ValueError(
                 f"{name} must be a dask collection with the partitions of X, whose sizes are unknown; got a "
                 f"{type(values).__name__}."
@@ -114,7 +114,7 @@ def _aligned(name, values, X):
     if isinstance(values, da.Array):
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
-        if known and not np.isnan(values.shape[0]):
+        if sizes_known and not np.isnan(values.shape[0]):
             if values.shape[0] != X.shape[0]:
                 raise ValueError(f"{name} must have {X.shape[0]} entries to match X, got {values.shape[0]}.")
             values = values.rechunk((sizes,))
@@ -127,11 +127,11 @@ def _aligned(name, values, X):
     return blocks
 
 
-# -- functions of rows ------------------------------------------------------------------------------------------------------
+# -- Functions of rows ------------------------------------------------------------------------------------------------
 
 
 def map_blocks(function: Callable, X):
-    """A function of rows, applied lazily to every chunk: an array of as many rows, or a series or data frame of them."""
+    """Apply a function of rows lazily to every chunk. A data frame gives a series or a data frame, an array an array."""
     if not isinstance(X, da.Array):
         like = _of_rows(function, np.zeros((1, len(X.columns))))
         return X.map_partitions(_as_frame, function, meta=_as_frame(X._meta, None, like[:0]))

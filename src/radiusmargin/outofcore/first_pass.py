@@ -1,4 +1,8 @@
-"""Weighted means and scatters that can be merged."""
+"""The first pass over the chunks: classes, moments, a random sample, and a fingerprint of every chunk.
+
+In order: mergeable moments, a mergeable sample, the summary of a chunk and of all data, and a triangular factor of the rows
+for data whose scatter matrix has lost its smallest directions to rounding (a pass of its own).
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,17 @@ import zlib
 from dataclasses import dataclass, replace
 from functools import reduce
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
-from . import heuristics as strategy
-from .sources import ChangedChunkError, Chunk
+from . import heuristics
+from .sources import ChangedChunkError, Chunk, ChunkSource
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Of some rows.
+    """Weighted mean, scatter and range of a set of rows.
 
     Attributes
     ----------
@@ -25,7 +30,7 @@ class Moments:
     mean, low, high : ndarrays of shape (d,)
         Weighted mean, smallest and largest entry of every column.
     scatter : ndarray of shape (d, d) or (d,)
-        About the mean; the diagonal alone where no more was asked for.
+        Scatter about the mean, or its diagonal only.
 
     Examples
     --------
@@ -45,6 +50,7 @@ class Moments:
 
     @classmethod
     def of(cls, X: np.ndarray, weight: np.ndarray, *, full: bool = True) -> Moments:
+        """Compute the moments of rows; with the diagonal of the scatter only unless `full`."""
         total = weight.sum()
         mean = weight @ X / total
         Z = X - mean
@@ -57,7 +63,7 @@ class Moments:
         return cls(len(X), float(total), mean, scatter, X.min(axis=0), X.max(axis=0))
 
     def merged(self, other: Moments) -> Moments:
-        """Of both [1]_.
+        """Merge the moments of two disjoint sets of rows [1]_.
 
         References
         ----------
@@ -77,11 +83,11 @@ class Moments:
         )
 
     def weighted(self, factor: float) -> Moments:
-        """With all weights multiplied."""
+        """Multiply all weights by a factor."""
         return Moments(self.rows, factor * self.total, self.mean, factor * self.scatter, self.low, self.high)
 
     def trimmed(self) -> Moments:
-        """With exact zeros for columns that hold one value only, so that nobody divides by their rounding errors."""
+        """Set the scatter of constant columns to exact zeros, so that nobody divides by their rounding errors."""
         scatter, constant = self.scatter.copy(), self.low == self.high
         scatter[constant] = 0.0
         if scatter.ndim == 2:
@@ -89,7 +95,7 @@ class Moments:
         return Moments(self.rows, self.total, self.mean, scatter, self.low, self.high)
 
 
-# -- A random sample of rows that chunks draw without knowing of each other -------------------------------------------
+# -- A random sample that every chunk draws on its own ----------------------------------------------------------------
 
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -98,7 +104,7 @@ _CHUNK = np.uint64(40)  # bits for the rows of a chunk
 
 
 def keys(index: int, places: np.ndarray) -> np.ndarray:
-    """Numbers in [0, 1) for rows of a chunk, which look random and are always the same (splitmix64)."""
+    """Deterministic pseudo-random numbers in [0, 1) for rows of a chunk (splitmix64)."""
     state = ((np.uint64(index) << _CHUNK) + places.astype(np.uint64) + np.uint64(1)) * _STEP
     state = (state ^ (state >> np.uint64(30))) * _FIRST
     state = (state ^ (state >> np.uint64(27))) * _SECOND
@@ -107,14 +113,14 @@ def keys(index: int, places: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Every row of some chunks whose key is below a threshold: a sample without replacement, at the threshold's rate.
+    """All rows of some chunks whose key is below a threshold: a sample without replacement, whose rate is the threshold.
 
     Attributes
     ----------
     X : ndarray of shape (m, d)
     weight, keys : ndarrays of shape (m,)
     threshold : float
-        1.0 where all rows are here.
+        1.0 if the sample holds all rows.
     """
 
     X: np.ndarray
@@ -127,40 +133,43 @@ class Sample:
 
     @classmethod
     def of(cls, parts: list, threshold: float) -> Sample:
-        """Of (X, weight, keys) of some blocks, whose keys are all below a threshold."""
-        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)), threshold)
+        """Join (X, weight, keys) of some blocks, whose keys are all below a threshold."""
+        X, weight, keys = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return cls(X, weight, keys, threshold)
 
     def below(self, threshold: float) -> Sample:
+        """Lower the threshold, which drops rows."""
         if threshold >= self.threshold:
             return self
         kept = np.flatnonzero(self.keys < threshold)
         return Sample(self.X[kept], self.weight[kept], self.keys[kept], threshold)
 
     def cut(self, most: int) -> Sample:
-        """At most so many rows, those of the smallest keys."""
+        """Keep at most `most` rows, those of the smallest keys."""
         return self if len(self) <= most else self.below(float(np.partition(self.keys, most)[most]))
 
     def merged(self, other: Sample, most: int) -> Sample:
+        """Join two samples at the lower threshold, and keep at most `most` rows."""
         threshold = min(self.threshold, other.threshold)
         parts = [(part.X, part.weight, part.keys) for part in (self.below(threshold), other.below(threshold))]
         return Sample.of(parts, threshold).cut(most)
 
 
-# -- The first pass: classes, moments, a sample, and what every chunk looked like -------------------------------------
+# -- The first pass ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class FirstPass:
-    """What the first pass does with a chunk.
+    """Task of the first pass: summarise a chunk.
 
     Parameters
     ----------
     sample_rows : int
         Most rows to sample, of all classes together.
     share : float, default=inf
-        Most rows to sample of a chunk, over those that it has.
+        Largest fraction of a chunk's rows to sample.
     full : bool, default=True
-        Whether scatter matrices are needed, or variances only.
+        Compute scatter matrices, not only variances.
     """
 
     sample_rows: int
@@ -169,35 +178,36 @@ class FirstPass:
 
     def __call__(self, chunk: Chunk) -> DataSummary:
         labels, counts = chunk.labels()
-        most = min(self.sample_rows, self.share * len(chunk.y) + strategy.BALANCE) / max(1, len(labels))
-        rates = np.minimum(1.0, strategy.SPARE * most / counts)
-        names, number = names_of(labels), 0
-        moments, drawn = {}, {code: [] for code in range(len(labels))}
+        most = min(self.sample_rows, self.share * len(chunk.y) + heuristics.MIN_CHUNK_ROWS) / max(1, len(labels))
+        rates = np.minimum(1.0, heuristics.OVERSAMPLING * most / counts)
+        names, fingerprint = names_of(labels), 0
+        moments: dict[int, Moments] = {}
+        drawn: dict[int, list] = {code: [] for code in range(len(labels))}
         for block in chunk.blocks(labels):
-            number = (number + block.fingerprint(names)) % 2**64
-            found = keys(chunk.index, block.places)
+            fingerprint = (fingerprint + block.fingerprint(names)) % 2**64
+            block_keys = keys(chunk.index, block.places)
             for code in range(len(labels)):
                 rows = np.flatnonzero(block.codes == code)
                 if not len(rows):
                     continue
                 part = self._moments(chunk, block.X[rows], block.weight[rows])
                 moments[code] = moments[code].merged(part) if code in moments else part
-                rows = rows[found[rows] < rates[code]]
-                drawn[code].append((block.X[rows], block.weight[rows], found[rows]))
-        seen = {
+                rows = rows[block_keys[rows] < rates[code]]
+                drawn[code].append((block.X[rows], block.weight[rows], block_keys[rows]))
+        by_class = {
             _plain(labels[code]): ClassSummary(part, Sample.of(drawn[code], float(rates[code])))
             for code, part in moments.items()
         }
-        dtype = labels.dtype if seen else None
-        return DataSummary(seen, {chunk.index: number}, chunk.X.shape[1], self.sample_rows, dtype).thinned()
+        dtype = labels.dtype if by_class else None
+        return DataSummary(by_class, {chunk.index: fingerprint}, chunk.X.shape[1], self.sample_rows, dtype).thinned()
 
     def _moments(self, chunk, X, weight):
         with np.errstate(over="ignore", invalid="ignore"):
-            found = Moments.of(X, weight, full=self.full)
-        if not np.isfinite(found.scatter).all():
+            moments = Moments.of(X, weight, full=self.full)
+        if not np.isfinite(moments.scatter).all():
             what = "NaN or infinity" if not np.isfinite(X).all() else "values so large that their squares overflow"
             raise ValueError(f"chunk {chunk.index}: X contains {what}.")
-        return found
+        return moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,112 +223,115 @@ class ClassSummary:
 
 @dataclass(frozen=True, eq=False)
 class DataSummary:
-    """What the first pass found.
+    """Result of the first pass.
 
     Attributes
     ----------
-    seen : dict of label to ClassSummary
-    fingerprints : dict of number of the chunk to its fingerprint
+    by_class : dict of label to ClassSummary
+    fingerprints : dict of chunk number to fingerprint
     n_features : int
     sample_rows : int
-        Most rows of the sample, shared equally among the classes, so that rare ones are not missed.
+        Most rows of the sample. Classes have equal shares, so that rare ones are not missed.
     dtype : dtype or None
-        Of the labels.
+        Type of the labels.
     """
 
-    seen: dict
+    by_class: dict
     fingerprints: dict
     n_features: int
     sample_rows: int
     dtype: np.dtype | None = None
 
     def merged(self, other: DataSummary) -> DataSummary:
-        empty = [not part.seen for part in (self, other)]
+        """Combine with the summary of later chunks."""
+        empty = [not part.by_class for part in (self, other)]
         if not any(empty) and self.n_features != other.n_features:
             raise ValueError(
                 f"chunks {min(self.fingerprints)} and {min(other.fingerprints)} differ in their number of columns: "
                 f"{self.n_features} and {other.n_features}."
             )
-        most = self.sample_rows // max(1, len({*self.seen, *other.seen}))
-        seen = dict(self.seen)
-        for label, part in other.seen.items():
-            seen[label] = seen[label].merged(part, most) if label in seen else part
+        most = self.sample_rows // max(1, len({*self.by_class, *other.by_class}))
+        by_class = dict(self.by_class)
+        for label, part in other.by_class.items():
+            by_class[label] = by_class[label].merged(part, most) if label in by_class else part
         dtypes = [part.dtype for part in (self, other) if part.dtype is not None]
         dtype = np.result_type(*dtypes) if dtypes else None
         width = other.n_features if empty[0] else self.n_features
         return replace(
-            self, seen=seen, fingerprints=self.fingerprints | other.fingerprints, n_features=width, dtype=dtype
+            self, by_class=by_class, fingerprints=self.fingerprints | other.fingerprints, n_features=width, dtype=dtype
         ).thinned()
 
     def thinned(self) -> DataSummary:
-        """With as many sampled rows of every class as its share."""
-        return self.cut(self.sample_rows // max(1, len(self.seen)))
+        """Reduce the sample of every class to its share of `sample_rows`."""
+        return self.cut(self.sample_rows // max(1, len(self.by_class)))
 
     def cut(self, most: int) -> DataSummary:
-        """With at most so many sampled rows of every class."""
-        return replace(self, seen={k: replace(v, sample=v.sample.cut(most)) for k, v in self.seen.items()})
+        """Keep at most `most` sampled rows of every class."""
+        return replace(self, by_class={k: replace(v, sample=v.sample.cut(most)) for k, v in self.by_class.items()})
 
     @property
     def classes(self) -> np.ndarray:
-        """The labels, sorted."""
+        """Sorted labels."""
         try:
-            found = sorted(self.seen)
+            labels = sorted(self.by_class)
         except TypeError:
-            raise ValueError(f"y mixes kinds of labels that have no order: {list(self.seen)[:5]}.") from None
-        return np.array(found, dtype=self.dtype)
+            raise ValueError(
+                f"y mixes labels of types that cannot be sorted together: {list(self.by_class)[:5]}."
+            ) from None
+        return np.array(labels, dtype=self.dtype)
 
     @property
     def rows(self) -> int:
-        return sum(part.moments.rows for part in self.seen.values())
-
-    def of_class(self, label) -> ClassSummary:
-        return self.seen[_plain(label)]
+        """Number of rows of positive weight."""
+        return sum(part.moments.rows for part in self.by_class.values())
 
     def moments(self) -> list[Moments]:
-        """One for each class."""
-        return [self.of_class(label).moments for label in self.classes]
+        """Moments of each class, in the order of `classes`."""
+        return [self.by_class[_plain(label)].moments for label in self.classes]
 
     def samples(self) -> list[Sample]:
-        return [self.of_class(label).sample for label in self.classes]
+        """Sample of each class, in the order of `classes`."""
+        return [self.by_class[_plain(label)].sample for label in self.classes]
 
     def pooled(self, factors: np.ndarray) -> Moments:
-        """Of all rows, those of every class weighted by a factor."""
+        """Moments of all rows, with a factor on the weights of each class."""
         parts = [part.weighted(f) for part, f in zip(self.moments(), factors, strict=True)]
         return reduce(Moments.merged, parts).trimmed()
 
     def within(self, factors: np.ndarray) -> np.ndarray:
-        """The pooled within-class scatter."""
-        return sum(part.weighted(f).trimmed().scatter for part, f in zip(self.moments(), factors, strict=True))
+        """Pooled within-class scatter, with a factor on the weights of each class."""
+        parts = [part.weighted(f).trimmed().scatter for part, f in zip(self.moments(), factors, strict=True)]
+        return np.sum(parts, axis=0)
 
     def check(self, fingerprints: dict):
         """Raise a ChangedChunkError unless a later pass has read the same rows."""
         for index in self.fingerprints.keys() | fingerprints.keys():
             if self.fingerprints.get(index) != fingerprints.get(index):
                 raise ChangedChunkError(
-                    f"chunk {index} gave other rows than when it was first read. A fit reads the data several times, and "
-                    "certifies nothing about data that change: store them first (persist, to_parquet, to_zarr), or fix "
-                    "the seed of what draws them."
+                    f"chunk {index} has other rows than when it was first read. A fit reads the data several times and "
+                    "cannot certify a result for data that change: store them first (persist, to_parquet, to_zarr), or "
+                    "fix the seed of the function that generates them."
                 )
 
 
 def names_of(labels: np.ndarray) -> np.ndarray:
-    """A number for each label, which does not depend on the other labels, their type, the process or the machine."""
+    """Odd number for each label; it does not depend on the other labels, their type, the process or the machine."""
     plain = [_plain(label) for label in labels]
     texts = [repr(float(label) if isinstance(label, Real) else label) for label in plain]
     return np.array([zlib.crc32(text.encode()) for text in texts], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 
 def _plain(label):
-    """A label as Python's own number or text."""
+    """Convert a NumPy scalar to Python's own type."""
     return label.item() if hasattr(label, "item") else label
 
 
-# -- A triangular factor of the rows, for data whose scatter has lost its smallest directions to rounding -------------
+# -- A triangular factor of the rows ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Factorise:
-    """What a pass does with a chunk to have the factor of the scatter, total or within groups of classes.
+    """Task of a pass: QR factor of a chunk's centred rows, whose product with itself is the scatter.
 
     Parameters
     ----------
@@ -326,9 +339,10 @@ class Factorise:
     factors : ndarray of shape (n_classes,)
         Weights of the classes.
     groups : ndarray of shape (n_classes,)
-        Number of the group that a class belongs to: each has a mean of its own.
+        Group of each class. Every group has a mean of its own: one group for the total scatter, one per class for that
+        within classes.
     means : ndarray of shape (n_groups, d)
-        About which rows are taken before anything else; they need not be exact.
+        Approximate means, subtracted first; the factorisation removes what they are off by.
     """
 
     classes: np.ndarray
@@ -338,37 +352,43 @@ class Factorise:
 
     def __call__(self, chunk: Chunk) -> Factor:
         groups, d = self.means.shape
-        names, number, R = names_of(self.classes), 0, np.empty((0, groups + d))
+        names, fingerprint, R = names_of(self.classes), 0, np.empty((0, groups + d))
         for block in chunk.blocks(self.classes):
-            number = (number + block.fingerprint(names)) % 2**64
-            own = self.groups[block.codes]
+            fingerprint = (fingerprint + block.fingerprint(names)) % 2**64
+            group = self.groups[block.codes]
             root = np.sqrt(block.weight * self.factors[block.codes])[:, None]
-            # What columns of ones take out in front is what the means are off by.
-            rows = np.hstack([np.eye(groups)[own], block.X - self.means[own]])
-            R = np.linalg.qr(np.vstack([R, root * rows]), mode="r")
-        return Factor(R, {chunk.index: number})
+            # Eliminating the columns of ones in front removes the errors of the means.
+            rows = np.hstack([np.eye(groups)[group], block.X - self.means[group]])
+            R = _triangular(R, root * rows)
+        return Factor(R, {chunk.index: fingerprint})
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """Of some chunks: the last rows and columns of R are a factor of their scatter."""
+    """QR factor of some chunks. The last d rows and columns of R are a factor of their scatter."""
 
     R: np.ndarray
     fingerprints: dict
 
     def merged(self, other: Factor) -> Factor:
-        R = np.linalg.qr(np.vstack([self.R, other.R]), mode="r")
-        return Factor(R, self.fingerprints | other.fingerprints)
+        """Combine with the factor of later chunks."""
+        return Factor(_triangular(self.R, other.R), self.fingerprints | other.fingerprints)
 
 
-def row_factor(source, overview, factors: np.ndarray, *, within: bool = False) -> np.ndarray:
-    """A of at most d rows, of which ``A'A`` is the scatter of all rows, or that within the classes: one pass."""
-    K = len(overview.classes)
+def _triangular(*rows) -> np.ndarray:
+    """R of the QR factorisation of stacked rows."""
+    R: Any = np.linalg.qr(np.vstack(rows), mode="r")  # NumPy declares another type
+    return R
+
+
+def row_factor(source: ChunkSource, summary: DataSummary, factors: np.ndarray, *, within: bool = False) -> np.ndarray:
+    """Compute A of at most d rows such that ``A'A`` is the total or the within-class scatter, in one pass."""
+    K = len(summary.classes)
     groups = np.arange(K) if within else np.zeros(K, dtype=int)
-    means = [part.mean for part in overview.moments()] if within else [overview.pooled(factors).mean]
-    found = source.reduce(Factorise(overview.classes, factors, groups, np.array(means)), "row-factor")
-    overview.check(found.fingerprints)
-    return found.R[len(means) :, len(means) :]
+    means = [part.mean for part in summary.moments()] if within else [summary.pooled(factors).mean]
+    factor = source.reduce(Factorise(summary.classes, factors, groups, np.array(means)), "row-factor")
+    summary.check(factor.fingerprints)
+    return factor.R[len(means) :, len(means) :]
 
 
 __all__ = [

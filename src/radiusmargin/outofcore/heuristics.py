@@ -1,4 +1,4 @@
-"""When to do what in passes over chunks: every number that such a decision depends on."""
+"""Every number that decides what a pass over the chunks asks for, and when."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """How much may come to the driver.
+    """Bounds on the data that are sent to the driver.
 
     Parameters
     ----------
     sample_numbers, near_numbers : int
-        Entries of the sampled rows, and of the rows near the margin of all problems together: 128 MiB each. The solver of
-        the reduced problem needs about three times as much again.
+        Most entries of the sampled rows, and of the rows near the margin of all problems together: 128 MiB each. The
+        solver of the reduced problem needs about three times as much again.
     sample_rows : int
-        Rows of the sample where their number is not known beforehand.
+        Rows to sample if the number of rows is not known beforehand.
     least_rows : int
-        Rows of the sample that a caller has another use for.
+        Least rows to sample, for callers that also use the sample themselves.
     """
 
     sample_numbers: int = 1 << 24
@@ -26,33 +26,41 @@ class Limits:
     least_rows: int = 2
 
     def sample(self, n: int | None, d: int) -> int:
-        """Rows of the sample. Its error falls with the root of their number, and with it the rows that stay near."""
-        rows = self.sample_rows if n is None else max(50 * (d + 1), int(SAMPLE_ROOTS * n**0.5))
+        """Number of rows to sample from n. The sampling error, and the rows near the margin, fall with its square root."""
+        rows = self.sample_rows if n is None else max(50 * (d + 1), int(SAMPLE_ROWS_PER_ROOT * n**0.5))
         return max(self.least_rows, min(rows, self.sample_numbers // (d + 1)))
 
     def near(self, d: int, problems: int) -> int:
-        """Rows near the margin of one of so many problems."""
+        """Most rows near the margin that may be sent for each of `problems` problems."""
         return max(1, self.near_numbers // ((d + 1) * problems))
 
 
-SAMPLE_ROOTS = 100  # rows of the sample over the root of their number: 1e5 of 1e6, 1e6 of 1e8
-SAMPLE_TOL = 1e-4  # relative gap of its solution, whose statistical error is larger
-BINS = 16  # each twice as wide as the one before: means of the rows far from the margin
-SIGMAS = 4.0  # scores of a sample's solution are off by more for one row in ten thousand
-MOVES = 3.0  # rows within so many (root mean square) moves of the scores may change sides in the next
-NARROW = 0.1  # at most this much narrower than before: the next move may be larger again
-REDUCED_TOL = 0.1  # share of the tolerance that the reduced problem may take of the gap
-PROMISED = 0.5  # a round that leaves more of the gap than this went beyond what its rows could tell
-WIDER = 4.0  # after such a round
-SETTLED = 1.0  # what the gap has of the gradient, over the slack of the multipliers, from which on these are moved
-GROWTH = 10.0  # of the penalty then
+# The sample.
+SAMPLE_ROWS_PER_ROOT = 100  # sampled rows over the square root of all rows: 1e5 of 1e6, 1e6 of 1e8
+SAMPLE_TOL = 1e-4  # relative gap of the sample's solution, whose statistical error is larger
+SAMPLE_SIGMAS = 4.0  # scores of the sample's solution are off by more for one row in ten thousand
+SAMPLE_STEPS = 200  # most Newton steps on the sample
+OVERSAMPLING = 1.2  # candidates drawn over rows kept: the number of keys below a threshold is random
+MIN_CHUNK_ROWS = 64  # rows that a chunk may send, however small its share is
+
+# Near-margin queries.
+BINS = 16  # bins of distance for the means of the far rows, each twice as wide as the previous one
+MOVE_WIDTHS = 3.0  # rows within so many root mean square moves of the scores may change sides in the next round
+MAX_NARROWING = 0.1  # the width shrinks at most to this fraction: the next move may be larger again
+REDUCED_TOL = 0.1  # share of the tolerance that the reduced problem may use
+MIN_GAP_RATIO = 0.5  # a round that leaves more of the gap than this moved further than its rows could justify
+WIDENING = 4.0  # factor of the width after such a round
+MIN_WIDTH = 1e-9  # width below which there are only rounding errors
+COMPLETE_WIDTH = 1e-3  # width if the sample holds all rows: the pass only has to confirm the solution
+
+# Newton queries.
+RESIDUAL_RATIO = (
+    1.0  # share of the gap due to the gradient, over the multipliers' slack, below which the latter are updated
+)
+PENALTY_GROWTH = 10.0  # factor of the penalty at such an update
 FIRST_PENALTY = 0.45  # every row is within the width
-SAMPLE_STEPS = 200  # of Newton's method on the sample
-NARROWEST = 1e-9  # width below which there are only rounding errors
-VERIFY = 1e-3  # width where all rows are known, and a pass only has to tell that they are
-REACH = 4.0  # a Newton step changes scores by no more than so many widths
-OVERSHOT = 0.5  # slope at the end of a step, over that at its start, from which the step was too long
-TRIALS = tuple(0.5**k for k in range(12, 0, -1))  # shares of a step at which its slope is looked at
-PATIENCE = 12  # passes without a tenth of progress
-BALANCE = 64  # rows that a chunk may send however small its share is
-SPARE = 1.2  # keys of a chunk scatter: some more are drawn than are kept
+MAX_STEP_WIDTHS = 4.0  # a Newton step changes scores by at most so many widths
+OVERSHOOT = 0.5  # a step is too long if the slope at its end exceeds this fraction of that at its start
+STEP_FRACTIONS = tuple(0.5**k for k in range(12, 0, -1))  # fractions of a step at which its slope is evaluated
+
+STALL_PASSES = 12  # stop after so many passes that reduce the gap by less than a tenth

@@ -1,28 +1,30 @@
-"""What a pass asks of the chunks about a separator, and what they answer.
+"""Queries about a separator that a pass evaluates on every chunk, and their answers.
 
-There are two questions. `NearMarginQuery` asks for the rows near the margin, and for the means of all others in bins of their distance from
-it. Replacing rows by their mean never makes the loss larger (Jensen), so that the problem of the near rows and the means bounds
-the one of all rows from below, whatever separator was asked about. `NewtonQuery` asks for gradient and curvature of the augmented
-Lagrangian of the NumPy twin, where the rows near the margin are too many to be sent.
+`NearMarginQuery` returns the rows near the margin, and the means of all others in bins of their distance from it. Replacing
+rows by their mean never increases the loss (Jensen's inequality), so the reduced problem of near rows and means is a lower
+bound of the full one, for any separator. `NewtonQuery` returns gradient and curvature of the augmented Lagrangian, the method
+of `solvers.reference`, for problems with too many rows near the margin to be sent. `QueryPass` evaluates several queries at
+once. `SampledRows` answers the same queries from the sample that the driver holds in memory.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from . import heuristics as strategy
+from . import heuristics
 from .first_pass import DataSummary, names_of
 from .sources import Chunk
 
-GROUPS = 4 * (strategy.BINS + 1)  # sides of the margin, labels, and bins; the first bin is within the width
+GROUPS = 4 * (heuristics.BINS + 1)  # sides of the margin x labels x bins; the first bin is within the width
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A separator in the user's units, and the rows it is about.
+    """A separator in the user's units, and the labels and costs of its problem.
 
     Parameters
     ----------
@@ -37,10 +39,14 @@ class Query:
     signs: np.ndarray
     costs: np.ndarray
 
+    def accumulator(self) -> Any:
+        """Return an object whose ``add(rows)`` takes blocks and whose ``answer(n_rows)`` returns their answer."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a block that take part, with their labels, costs, and what they slacks of the margin, z = 1 - y (w'x + b)."""
+class LabelledRows:
+    """Rows of the classes of a problem, with labels y, costs c and slacks z = 1 - y (w'x + b)."""
 
     X: np.ndarray
     y: np.ndarray
@@ -48,8 +54,9 @@ class Rows:
     z: np.ndarray
 
     @classmethod
-    def of(cls, block, probe, scores):
-        X, y, c = block.X, probe.signs[block.codes], block.weight * probe.costs[block.codes]
+    def of(cls, block, query, scores):
+        """Select the rows of a block that take part in the problem of a query."""
+        X, y, c = block.X, query.signs[block.codes], block.weight * query.costs[block.codes]
         if not y.all():
             part = np.flatnonzero(y)
             X, y, c, scores = X[part], y[part], c[part], scores[part]
@@ -62,45 +69,45 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class NearMarginQuery(Query):
-    """Asks for the rows within a width of the margin, at most `share` times the rows of a chunk, and for means of the others."""
+    """Query for the rows within `width` of the margin, at most a fraction `share` of a chunk, and the means of the others."""
 
     width: float = 1.0
     share: float = 1.0
 
-    def tally(self) -> _Sifting:
-        return _Sifting(self)
+    def accumulator(self) -> _NearMarginAccumulator:
+        return _NearMarginAccumulator(self)
 
     def groups(self, rows) -> np.ndarray:
-        """Bins (each twice as wide as the one before) on both sides of the margin, for both labels."""
+        """Bin index of each row: bins double in width, on both sides of the margin and for both labels."""
         exponent = np.frexp(np.abs(rows.z) / self.width)[1]
         side = (rows.z > 0) + 2 * (rows.y > 0)
-        return np.clip(exponent, 0, strategy.BINS) + (strategy.BINS + 1) * side
+        return np.clip(exponent, 0, heuristics.BINS) + (heuristics.BINS + 1) * side
 
 
-class _Sifting:
-    """The answer to `NearMarginQuery`, while it grows block by block."""
+class _NearMarginAccumulator:
+    """Accumulate the answer to a `NearMarginQuery` block by block."""
 
-    def __init__(self, probe):
-        self.probe, self.loss, self.near = probe, 0.0, []
-        self.totals, self.sums = np.zeros(GROUPS), np.zeros((GROUPS, len(probe.coef)))
+    def __init__(self, query):
+        self.query, self.loss, self.near = query, 0.0, []
+        self.totals, self.sums = np.zeros(GROUPS), np.zeros((GROUPS, len(query.coef)))
 
     def add(self, rows):
         self.loss += rows.loss
-        group, distance = self.probe.groups(rows), np.abs(rows.z)
-        inside = np.flatnonzero(distance <= self.probe.width)
+        group, distance = self.query.groups(rows), np.abs(rows.z)
+        inside = np.flatnonzero(distance <= self.query.width)
         self.near.append(Near(rows.X[inside], rows.y[inside], rows.c[inside], distance[inside], group[inside]))
         far = rows.c.copy()
         far[inside] = 0.0
         self._add_up(rows.X, far, group)
 
-    def answer(self, n_rows) -> Sifted:
-        near = Near.joined(self.near, len(self.probe.coef))
-        near, others = near.split(int(np.ceil(self.probe.share * n_rows)) + strategy.BALANCE)
+    def answer(self, n_rows) -> NearMarginAnswer:
+        near = Near.joined(self.near, len(self.query.coef))
+        near, others = near.split(int(np.ceil(self.query.share * n_rows)) + heuristics.MIN_CHUNK_ROWS)
         self._add_up(others.X, others.c, others.group)
-        return Sifted(self.loss, self.totals, self.sums, (near,))
+        return NearMarginAnswer(self.loss, self.totals, self.sums, (near,))
 
     def _add_up(self, X, c, group):
-        # A matrix of one entry in every column is the quickest way to add rows up by group.
+        # The product with a matrix of one entry per column is the quickest way to sum rows by group.
         pick = sparse.csc_array((c, group, np.arange(len(c) + 1)), shape=(GROUPS, len(c)))
         self.sums += pick @ X
         self.totals += np.bincount(group, c, minlength=GROUPS)
@@ -108,7 +115,7 @@ class _Sifting:
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """Rows near the margin: labels, costs, distances from it, and the group each would be averaged in."""
+    """Rows near the margin: labels, costs, distances from it, and the group that each would be averaged in."""
 
     X: np.ndarray
     y: np.ndarray
@@ -119,12 +126,13 @@ class Near:
     @classmethod
     def joined(cls, parts, d) -> Near:
         if not parts:
-            return cls(np.empty((0, d)), *np.empty((3, 0)), np.empty(0, dtype=int))
+            none = np.empty(0)
+            return cls(np.empty((0, d)), none, none, none, np.empty(0, dtype=int))
         names = ("X", "y", "c", "distance", "group")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def split(self, most) -> tuple[Near, Near]:
-        """The nearest, at most so many, and the others."""
+        """Split into the nearest rows, at most `most`, and the others."""
         order = np.arange(len(self.c))
         if len(order) > most:
             order = np.argsort(self.distance, kind="stable")
@@ -135,40 +143,42 @@ class Near:
 
 
 @dataclass(frozen=True, eq=False)
-class Sifted:
-    """Answer to `NearMarginQuery`: loss of all rows, costs and sums of the rows of every group, and the near rows in parts."""
+class NearMarginAnswer:
+    """Answer to a `NearMarginQuery`: loss of all rows, total costs and weighted sums of each group, and the near rows."""
 
     loss: float
     totals: np.ndarray
     sums: np.ndarray
     near: tuple[Near, ...]
 
-    def merged(self, other: Sifted) -> Sifted:
-        return Sifted(
+    def merged(self, other: NearMarginAnswer) -> NearMarginAnswer:
+        """Combine with the answer of later chunks."""
+        return NearMarginAnswer(
             self.loss + other.loss, self.totals + other.totals, self.sums + other.sums, self.near + other.near
         )
 
     def reduced(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(rows, labels, costs) of the reduced problem: near rows, and the means of the groups."""
-        there = self.totals > 0
-        means = self.sums[there] / self.totals[there, None]
-        y = np.repeat([-1.0, -1.0, 1.0, 1.0], strategy.BINS + 1)[there]
+        filled = self.totals > 0
+        means = self.sums[filled] / self.totals[filled, None]
+        y = np.repeat([-1.0, -1.0, 1.0, 1.0], heuristics.BINS + 1)[filled]
         return (
             np.concatenate([*(part.X for part in self.near), means]),
             np.concatenate([*(part.y for part in self.near), y]),
-            np.concatenate([*(part.c for part in self.near), self.totals[there]]),
+            np.concatenate([*(part.c for part in self.near), self.totals[filled]]),
         )
 
     @property
     def near_rows(self) -> int:
+        """Number of rows near the margin."""
         return sum(len(part.c) for part in self.near)
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A separator of an earlier round and its penalty: multipliers went from a to ``clip(a + penalty z, 0, 1)`` there.
+    """Separator and penalty at which the multipliers were updated from a to ``clip(a + penalty z, 0, 1)``.
 
-    A row's multiplier is found again by going through all of them, so that nothing has to be kept for a row.
+    Replaying all references gives the multiplier of any row, so that none has to be stored.
     """
 
     coef: np.ndarray
@@ -178,71 +188,73 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class NewtonQuery(Query):
-    """Asks for gradient and curvature of the augmented Lagrangian, whose multipliers are ``c clip(a + penalty z, 0, 1)``.
+    """Query for gradient and curvature of the augmented Lagrangian, whose multipliers are ``c clip(a + penalty z, 0, 1)``.
 
-    The a are those of the references. The curvature is that of rows moved by `shift`, with which it keeps its digits. `step`
-    are the changes of coef and intercept that led here: slopes of the loss on the way are asked for too, should it have been
-    too long.
+    The a follow from the references. The curvature is that of rows minus `shift` (0 or an array), which avoids cancellation.
+    `step` holds the last changes of coef and intercept. The answer then also has the slopes of the loss along that step, by
+    which it can be shortened.
     """
 
     penalty: float = 1.0
     references: tuple[Reference, ...] = ()
-    shift: np.ndarray | None = None
+    shift: np.ndarray | float = 0.0
     step: tuple[np.ndarray, float] | None = None
 
-    def tally(self) -> _Smoothing:
-        return _Smoothing(self)
+    def accumulator(self) -> _NewtonAccumulator:
+        return _NewtonAccumulator(self)
 
     def reference(self, rows) -> np.ndarray:
-        """Multipliers of rows in the last round, as shares of their costs."""
+        """Current multipliers of rows, as fractions of their costs."""
         a = np.full(len(rows.y), 0.5)
-        for past in self.references:
-            a = np.clip(a + past.penalty * (1.0 - rows.y * (rows.X @ past.coef + past.intercept)), 0.0, 1.0)
+        for at in self.references:
+            a = np.clip(a + at.penalty * (1.0 - rows.y * (rows.X @ at.coef + at.intercept)), 0.0, 1.0)
         return a
 
     def slopes(self, rows, reference) -> np.ndarray:
-        """Of the loss along the step, at shares of it."""
+        """Slopes of the loss along the step, at `STEP_FRACTIONS` of it."""
         if self.step is None:
-            return np.zeros(len(strategy.TRIALS))
+            return np.zeros(len(heuristics.STEP_FRACTIONS))
         dz = -rows.y * (rows.X @ self.step[0] + self.step[1])
-        trials = (np.clip(reference + self.penalty * (rows.z - (1.0 - t) * dz), 0.0, 1.0) for t in strategy.TRIALS)
+        trials = (
+            np.clip(reference + self.penalty * (rows.z - (1.0 - t) * dz), 0.0, 1.0) for t in heuristics.STEP_FRACTIONS
+        )
         return np.array([rows.c @ (a * dz) for a in trials])
 
 
-class _Smoothing:
-    """The answer to `NewtonQuery`, while it grows block by block."""
+class _NewtonAccumulator:
+    """Accumulate the answer to a `NewtonQuery` block by block."""
 
-    def __init__(self, probe):
-        d = len(probe.coef)
-        self.probe, self.loss, self.slack, self.near_rows = probe, 0.0, 0.0, 0
+    def __init__(self, query):
+        d = len(query.coef)
+        self.query, self.loss, self.slack, self.near_rows = query, 0.0, 0.0, 0
         self.totals, self.sums, self.gram = np.zeros(2), np.zeros((2, d)), np.zeros((d + 1, d + 1))
-        self.slopes = np.zeros(len(strategy.TRIALS))
+        self.slopes = np.zeros(len(heuristics.STEP_FRACTIONS))
 
     def add(self, rows):
         self.loss += rows.loss
-        reference = self.probe.reference(rows)
-        a = np.clip(reference + self.probe.penalty * rows.z, 0.0, 1.0)
-        self.slopes += self.probe.slopes(rows, reference)
+        reference = self.query.reference(rows)
+        a = np.clip(reference + self.query.penalty * rows.z, 0.0, 1.0)
+        self.slopes += self.query.slopes(rows, reference)
         self.slack += float(rows.c @ (np.maximum(rows.z, 0.0) - a * rows.z))
         sides = rows.c * a * np.stack([rows.y > 0, rows.y < 0])
         self.totals += sides.sum(axis=1)
         self.sums += sides @ rows.X
         band = np.flatnonzero((a > 0.0) & (a < 1.0))
         self.near_rows += len(band)
-        A = np.column_stack([rows.X[band] - self.probe.shift, np.ones(len(band))])
-        self.gram += (A.T * (self.probe.penalty * rows.c[band])) @ A
+        A = np.column_stack([rows.X[band] - self.query.shift, np.ones(len(band))])
+        self.gram += (A.T * (self.query.penalty * rows.c[band])) @ A
 
-    def answer(self, n_rows) -> Smoothed:
-        return Smoothed(self.loss, self.slack, self.totals, self.sums, self.gram, self.slopes, self.near_rows)
+    def answer(self, n_rows) -> NewtonAnswer:
+        return NewtonAnswer(self.loss, self.slack, self.totals, self.sums, self.gram, self.slopes, self.near_rows)
 
 
 @dataclass(frozen=True, eq=False)
-class Smoothed:
-    """Answer to `NewtonQuery`: loss of all rows, multipliers and rows they weigh on both sides (+1 first), and the curvature.
+class NewtonAnswer:
+    """Answer to a `NewtonQuery`: loss, sums of the multipliers and of the rows weighted by them, and curvature.
 
-    The loss is that of the hinge itself, and the slack what the multipliers leave of it: ``sum c max(0, z) - alpha z``, the gap
-    at the optimum of the augmented Lagrangian. The curvature is that of (w, b) for rows moved by the probe's shift, the slopes
-    are those of the loss along its step.
+    The sums are those of the labels +1 and -1, in this order. `loss` is the hinge loss. `slack` is ``sum c max(0, z) - alpha z``,
+    the gap at the optimum of the augmented Lagrangian. `gram` is the curvature in (w, b) for rows minus the query's shift,
+    `slopes` are those of the loss along its step.
     """
 
     loss: float
@@ -253,49 +265,42 @@ class Smoothed:
     slopes: np.ndarray
     near_rows: int
 
-    def merged(self, other: Smoothed) -> Smoothed:
-        return Smoothed(
-            self.loss + other.loss,
-            self.slack + other.slack,
-            self.totals + other.totals,
-            self.sums + other.sums,
-            self.gram + other.gram,
-            self.slopes + other.slopes,
-            self.near_rows + other.near_rows,
-        )
+    def merged(self, other: NewtonAnswer) -> NewtonAnswer:
+        """Combine with the answer of later chunks."""
+        return NewtonAnswer(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
 class QueryPass:
-    """What a pass does with a chunk: it puts every probe to it.
+    """Task of a pass: answer every query from a chunk.
 
     Parameters
     ----------
-    probes : tuple of NearMarginQuery and Smooth
+    queries : tuple of NearMarginQuery and NewtonQuery
     classes : ndarray
     """
 
-    probes: tuple[Query, ...]
+    queries: tuple[Query, ...]
     classes: np.ndarray
 
     def __call__(self, chunk: Chunk) -> Answers:
-        names, number = names_of(self.classes), 0
-        coef = np.array([probe.coef for probe in self.probes])
-        intercept = np.array([probe.intercept for probe in self.probes])
-        tallies = [probe.tally() for probe in self.probes]
+        names, fingerprint = names_of(self.classes), 0
+        coef = np.array([query.coef for query in self.queries])
+        intercept = np.array([query.intercept for query in self.queries])
+        accumulators = [query.accumulator() for query in self.queries]
         low, high = np.full(len(coef), np.inf), np.full(len(coef), -np.inf)
         for block in chunk.blocks(self.classes):
-            number = (number + block.fingerprint(names)) % 2**64
+            fingerprint = (fingerprint + block.fingerprint(names)) % 2**64
             scores = block.X @ coef.T + intercept
             low, high = np.minimum(low, scores.min(axis=0)), np.maximum(high, scores.max(axis=0))
-            for tally, own in zip(tallies, scores.T, strict=True):
-                tally.add(Rows.of(block, tally.probe, own))
-        return Answers(tuple(t.answer(len(chunk.y)) for t in tallies), {chunk.index: number}, low, high)
+            for accumulator, column in zip(accumulators, scores.T, strict=True):
+                accumulator.add(LabelledRows.of(block, accumulator.query, column))
+        return Answers(tuple(a.answer(len(chunk.y)) for a in accumulators), {chunk.index: fingerprint}, low, high)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """One answer per probe, the fingerprints of the chunks, and the smallest and largest scores of all their rows."""
+    """One answer per query, the fingerprints of the chunks, and the smallest and largest score per query over all rows."""
 
     answers: tuple
     fingerprints: dict
@@ -303,6 +308,7 @@ class Answers:
     high: np.ndarray
 
     def merged(self, other: Answers) -> Answers:
+        """Combine with the answers of later chunks."""
         return replace(
             self,
             answers=tuple(a.merged(b) for a, b in zip(self.answers, other.answers, strict=True)),
@@ -312,7 +318,7 @@ class Answers:
         )
 
 
-# -- Rows that the driver has in memory: a sample of those in the chunks ----------------------------------------------
+# -- The sample in the driver's memory --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,13 +330,13 @@ class SampledRows:
     X : ndarray of shape (m, d)
         In the user's units.
     y, c : ndarrays of shape (m,)
-        Labels, and costs that make up for the rows that are not here.
+        Labels, and costs scaled up to those of all rows.
     counts : ndarray of shape (m,)
-        How many rows each stands for.
+        Number of rows that each represents.
     codes : ndarray of shape (m,)
-        Numbers of their classes.
+        Class index of each row.
     complete : bool
-        Whether these are all.
+        True if the sample holds all rows.
     """
 
     X: np.ndarray
@@ -341,59 +347,60 @@ class SampledRows:
     complete: bool
 
     @classmethod
-    def of(cls, signs: np.ndarray, overview: DataSummary) -> SampledRows:
-        """With the weights of the rows as their costs."""
+    def of(cls, signs: np.ndarray, summary: DataSummary) -> SampledRows:
+        """Collect the sample of the classes whose sign is not 0; costs are the weights of the rows."""
         parts, complete = [], True
-        for code, (moments, sample) in enumerate(zip(overview.moments(), overview.samples(), strict=True)):
+        for code, (moments, sample) in enumerate(zip(summary.moments(), summary.samples(), strict=True)):
             if signs[code] == 0:
                 continue
-            # By weight, not by rows: the problem of the sample has the right weight for each class.
+            # Scaled by weight, not by count: each class then has its exact weight in the sample's problem.
             weight = sample.weight * (moments.total / sample.weight.sum())
             counts = np.full(len(sample), moments.rows / len(sample))
             order = np.argsort(sample.keys, kind="stable")
             label, codes = np.full(len(sample), signs[code]), np.full(len(sample), code, dtype=np.int32)
             parts.append((sample.X[order], label, weight[order], counts, codes))
             complete &= len(sample) == moments.rows
-        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)), complete)
+        X, y, c, counts, codes = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return cls(X, y, c, counts, codes, complete)
 
     def priced(self, costs: np.ndarray) -> SampledRows:
-        """The same rows with the costs of their classes, as a problem has them."""
+        """Multiply the costs by those of the classes."""
         return replace(self, c=self.c * costs[self.codes])
 
     def half(self, i) -> SampledRows:
-        """Every other row; the keys, by which those of a class are sorted, are random."""
+        """Every other row: a random half, since the rows of a class are sorted by random keys."""
         rows = slice(i, None, 2)
         parts = self.X[rows], self.y[rows], 2 * self.c[rows], 2 * self.counts[rows], self.codes[rows]
         return SampledRows(*parts, complete=False)
 
-    def ask(self, probe: Query):
-        """What these rows answer to a probe."""
-        tally = probe.tally()
-        tally.add(Rows(self.X, self.y, self.c, self.slacks(probe.coef, probe.intercept)))
-        return tally.answer(len(self.y))
+    def answer(self, query: Query):
+        """Answer a query from these rows."""
+        accumulator = query.accumulator()
+        accumulator.add(LabelledRows(self.X, self.y, self.c, self.slacks(query.coef, query.intercept)))
+        return accumulator.answer(len(self.y))
 
     def slacks(self, coef, intercept) -> np.ndarray:
-        """What the rows slacks of the margin: z = 1 - y (w'x + b)."""
+        """Slacks z = 1 - y (w'x + b)."""
         return 1.0 - self.y * (self.X @ coef + intercept)
 
-    def moved(self, here, there) -> float:
-        """How much the scores change (root mean square) from one separator (coef, intercept) to another."""
-        return self.size(self.X @ (there[0] - here[0]) + there[1] - here[1])
+    def moved(self, old, new) -> float:
+        """Root mean square change of the scores between two separators (coef, intercept)."""
+        return self.size(self.X @ (new[0] - old[0]) + new[1] - old[1])
 
     def size(self, values) -> float:
-        """Root mean square over the rows that these stand for."""
+        """Root mean square over the rows that the sample represents."""
         return float(np.sqrt(self.counts @ values**2 / self.counts.sum()))
 
 
 __all__ = [
     "Answers",
+    "LabelledRows",
+    "NearMarginAnswer",
     "NearMarginQuery",
+    "NewtonAnswer",
     "NewtonQuery",
     "Query",
     "QueryPass",
     "Reference",
-    "Rows",
     "SampledRows",
-    "Sifted",
-    "Smoothed",
 ]

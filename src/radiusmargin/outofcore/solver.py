@@ -1,4 +1,9 @@
-"""Hinge problems on rows that are read chunk by chunk, again for every pass."""
+"""Solve hinge problems on rows in chunks, with a certified gap, in few passes over the data.
+
+In order: a problem and its coordinates; Newton's method on the augmented Lagrangian, a pass per step; the solver of one
+problem, which chooses the next query and updates its bounds from the answer; `solve_chunked`, which solves many problems in
+the same passes.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +14,23 @@ import numpy as np
 from scipy import linalg
 
 from ..solvers import Batch, Dense, HingeResult, Options, Quadratics, Start, certificate, relative_gap, solve
-from . import heuristics as strategy
+from . import heuristics
 from .first_pass import DataSummary, FirstPass
 from .heuristics import Limits
-from .queries import NearMarginQuery, NewtonQuery, Query, QueryPass, Reference, SampledRows, Smoothed
-from .sources import Source
+from .queries import NearMarginQuery, NewtonAnswer, NewtonQuery, Query, QueryPass, Reference, SampledRows
+from .sources import ChunkSource
+
+Separator = tuple[np.ndarray, float]  # (coef, intercept)
 
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Where a regulariser is defined: ``v = w @ inverse`` for separators, ``(x - shift) @ basis`` for rows.
+    """Coordinates of a regulariser: ``v = w @ inverse`` for separators, ``(x - shift) @ basis`` for rows.
 
     Parameters
     ----------
     shift : ndarray of shape (d,)
-        Zero without an intercept, which alone can undo it.
+        Zero in problems without an intercept, since only an intercept can undo the shift.
     basis, inverse : ndarrays of shape (d, r), optional
         None is the identity.
     """
@@ -33,34 +40,36 @@ class Coordinates:
     inverse: np.ndarray | None = None
 
     def rows(self, X: np.ndarray) -> np.ndarray:
+        """Map rows from the user's units."""
         return self.sums(X, np.ones(len(X)))
 
     def sums(self, X: np.ndarray, total: np.ndarray) -> np.ndarray:
-        """Sums of weighted rows, from those in the user's units and the sums of their weights."""
+        """Map sums of weighted rows from the user's units, given the sums of the weights."""
         X = X - np.multiply.outer(total, self.shift)
         return X if self.basis is None else X @ self.basis
 
     def lower(self, coef: np.ndarray) -> np.ndarray:
+        """Map coefficients from the user's units."""
         return coef if self.inverse is None else coef @ self.inverse
 
-    def lift(self, coef: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
-        """(coef, intercept) in the user's units."""
+    def lift(self, coef: np.ndarray, intercept: float) -> Separator:
+        """Map (coef, intercept) back to the user's units."""
         coef = coef if self.basis is None else self.basis @ coef
         return coef, float(intercept - coef @ self.shift)
 
 
 @dataclass(frozen=True, eq=False)
 class ChunkedProblem:
-    """``1/2 v'Bv + sum_i c_i max(0, 1 - y_i (x_i'w + b))`` for rows whose y_i and c_i their class tells.
+    """``1/2 v'Bv + sum_i c_i max(0, 1 - y_i (x_i'w + b))``, where y_i and c_i follow from the class of row i.
 
     Parameters
     ----------
     signs : ndarray of shape (n_classes,)
         -1, +1, or 0 for a class that takes no part.
     costs : ndarray of shape (n_classes,)
-        C times the weight of the class; that of the row is a factor.
+        C times the weight of the class. The weight of a row multiplies it.
     regularizer : ndarray of shape (r,) or (r, r), or None
-        B in `coordinates`: a diagonal, a matrix, or the identity.
+        B in `coordinates`: a diagonal, a matrix, or (None) the identity.
     coordinates : Coordinates
     intercept : bool, default=True
     """
@@ -79,107 +88,112 @@ class ChunkedProblem:
         object.__setattr__(self, "B", B)
 
     def smooth_part(self, coef: np.ndarray) -> float:
-        """The regulariser of a separator in the user's units."""
+        """Value of the regulariser for coefficients in the user's units."""
         v = self.coordinates.lower(coef)
         return 0.5 * float(v @ self.B @ v)
 
     def dual_objective(self, total: float, g: np.ndarray) -> float:
-        """For multipliers with this sum, which make the combination g of rows."""
+        """Dual objective of multipliers whose sum is `total` and whose combination of the rows is g."""
         return float(total - 0.5 * g @ np.linalg.solve(self.B, g))
 
 
-# -- Newton steps on the augmented Lagrangian, each from sums over all rows: the NumPy twin's method, a pass a step ---
+# -- Newton's method on the augmented Lagrangian, as in `solvers.reference`: a pass over all rows per step ------------
 
 
-class Newton:
-    """A separator on its way, with its penalty and the references of earlier rounds.
+class NewtonMethod:
+    """Current iterate, with its penalty and the references that define the multipliers.
 
     Parameters
     ----------
     problem : ChunkedProblem
-    known : SampledRows
-        Tells how much a step changes the scores.
+    sample : SampledRows
+        Used to estimate how much a step changes the scores.
     start : tuple of (coef, intercept)
     penalty : float
     references : tuple of Reference
     """
 
-    def __init__(self, problem: ChunkedProblem, known: SampledRows, start, penalty: float, references=()):
-        self.problem, self.known, self.references = problem, known, references
-        self.coef, self.intercept, self.penalty = *start, penalty
-        self.step, self.slope, self.before, self.moved = None, 0.0, start, np.inf
+    def __init__(
+        self,
+        problem: ChunkedProblem,
+        sample: SampledRows,
+        start: Separator,
+        penalty: float,
+        references: tuple[Reference, ...] = (),
+    ):
+        self.problem, self.sample, self.references = problem, sample, references
+        self.coef, self.intercept = start
+        self.penalty, self.start, self.moved = penalty, start, np.inf
+        # The last step from `start` and its slope there; None if the next query is about another function.
+        self.step: np.ndarray | None = None
+        self.slope = 0.0
 
     @property
-    def probe(self) -> NewtonQuery:
+    def query(self) -> NewtonQuery:
+        """Query about the current iterate."""
         problem = self.problem
         about = self.coef, self.intercept, problem.signs, problem.costs
-        step = None if self.step is None else self._in_users_units()
+        step = None if self.step is None else self._in_users_units(self.step)
         return NewtonQuery(*about, self.penalty, self.references, problem.coordinates.shift, step)
 
     @property
     def width(self) -> float:
-        """How far from the margin a row may be and have curvature."""
+        """Distance from the margin up to which rows may have curvature."""
         return 0.5 / self.penalty
 
-    def take(self, answer: Smoothed):
-        """Go on from the answer to the probe."""
+    def update(self, answer: NewtonAnswer):
+        """Take the next Newton step, given the answer to the query."""
         sums = Multipliers.of(self.problem, answer)
         gradient = sums.gradient(self.problem, self.coef)
-        if self.step is not None and self._overshot(gradient, answer):
+        if self.step is not None and self._overshot(self.step, gradient, answer):
             return
-        self.step = -solve_definite(sums.curvature(self.problem, answer), gradient)
-        self.slope, self.before = float(gradient @ self.step), (self.coef, self.intercept)
-        self.moved = self.known.moved(self.before, self._end())
-        if self.moved > strategy.REACH * self.width:  # the curvature is that of the rows within the width
-            self._shorten(strategy.REACH * self.width / self.moved)
-            self.penalty /= strategy.WIDER
-            self._go(comparable=False)
-        elif sums.residual(self.problem, gradient) <= strategy.SETTLED * answer.slack:
-            self._go(comparable=False)
+        step = -solve_definite(sums.curvature(self.problem, answer), gradient)
+        self.slope, self.start = float(gradient @ step), (self.coef, self.intercept)
+        moved, longest = self.sample.moved(self.start, self._end(step)), heuristics.MAX_STEP_WIDTHS * self.width
+        if moved > longest:  # the curvature is that of the rows within the width
+            self._go(longest / moved * step)
+            self.penalty /= heuristics.WIDENING
+        elif sums.residual(self.problem, gradient) <= heuristics.RESIDUAL_RATIO * answer.slack:
+            self._go(step)
             self.references = (*self.references, Reference(self.coef, self.intercept, self.penalty))
-            self.penalty *= strategy.GROWTH
+            self.penalty *= heuristics.PENALTY_GROWTH
         else:
-            self._go(comparable=True)
+            self._go(step)
+            self.step = step
 
-    def _overshot(self, gradient, answer) -> bool:
-        """Whether the last step was too long; it is then shortened to where the slope on the way was zero."""
-        slope = float(gradient @ self.step)
-        if slope <= -strategy.OVERSHOT * self.slope:
+    def _overshot(self, step, gradient, answer) -> bool:
+        """Check if the last step was too long, and shorten it to the root of the slope along it if so."""
+        slope = float(gradient @ step)
+        if slope <= -heuristics.OVERSHOOT * self.slope:
             return False
-        r = len(self.problem.B)
-        v, dv = self.problem.coordinates.lower(self.before[0]), self.step[:r]
-        trials = np.array(strategy.TRIALS)
-        on_the_way = answer.slopes + dv @ self.problem.B @ v + trials * (dv @ self.problem.B @ dv)
-        t, slopes = np.concatenate([[0.0], trials, [1.0]]), np.concatenate([[self.slope], on_the_way, [slope]])
+        v, dv = self.problem.coordinates.lower(self.start[0]), step[: len(self.problem.B)]
+        trials = np.array(heuristics.STEP_FRACTIONS)
+        along = answer.slopes + dv @ self.problem.B @ v + trials * (dv @ self.problem.B @ dv)
+        t, slopes = np.concatenate([[0.0], trials, [1.0]]), np.concatenate([[self.slope], along, [slope]])
         k = max(1, int(np.argmax(slopes > 0)))
-        self._shorten(t[k - 1] + (t[k] - t[k - 1]) * slopes[k - 1] / (slopes[k - 1] - slopes[k]))
-        self._go(comparable=False)
+        self._go((t[k - 1] + (t[k] - t[k - 1]) * slopes[k - 1] / (slopes[k - 1] - slopes[k])) * step)
         return True
 
-    def _shorten(self, t):
-        self.step, self.slope = t * self.step, t * self.slope
-
-    def _in_users_units(self):
+    def _in_users_units(self, step) -> Separator:
         r = len(self.problem.B)
-        return self.problem.coordinates.lift(self.step[:r], self.step[r:].sum())
+        return self.problem.coordinates.lift(step[:r], step[r:].sum())
 
-    def _end(self):
-        """Where the step leads from where it started."""
-        (coef, intercept), (more, shift) = self.before, self._in_users_units()
-        return coef + more, intercept + shift
+    def _end(self, step) -> Separator:
+        """End of a step from `start`."""
+        (coef, intercept), (dw, db) = self.start, self._in_users_units(step)
+        return coef + dw, intercept + db
 
-    def _go(self, comparable):
-        """Make the step. Slopes of different functions do not compare."""
-        end = self._end()
-        self.moved = self.known.moved((self.coef, self.intercept), end)
+    def _go(self, step):
+        """Move to the end of a step from `start`."""
+        end = self._end(step)
+        self.moved = self.sample.moved((self.coef, self.intercept), end)
         self.coef, self.intercept = end
-        if not comparable:
-            self.step = None
+        self.step = None
 
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """Sums of multipliers, and of the rows they weigh in the problem's coordinates, on the sides of +1 and -1."""
+    """Sums of the multipliers, and of the rows weighted by them in the problem's coordinates, for the labels +1 and -1."""
 
     totals: np.ndarray
     sums: np.ndarray
@@ -189,7 +203,7 @@ class Multipliers:
         return cls(answer.totals, problem.coordinates.sums(answer.sums, answer.totals))
 
     def dual_objective(self, problem) -> float:
-        """After the heavier side was shrunk to the lighter one's weight, where there is an intercept."""
+        """Dual objective. With an intercept, the heavier side is first scaled down to balance the lighter one."""
         factors = np.ones(2)
         if problem.intercept:
             factors = np.divide(self.totals.min(), self.totals, out=np.zeros(2), where=self.totals > 0)
@@ -200,7 +214,7 @@ class Multipliers:
         return np.append(gradient, self.totals[1] - self.totals[0]) if problem.intercept else gradient
 
     def residual(self, problem, gradient) -> float:
-        """What the gap has of the gradient; the rest is the slack of the multipliers."""
+        """Part of the gap due to the gradient; the rest is the slack of the multipliers."""
         r = len(problem.B)
         return 0.5 * float(gradient[:r] @ np.linalg.solve(problem.B, gradient[:r])) + abs(float(gradient[r:].sum()))
 
@@ -213,13 +227,13 @@ class Multipliers:
         H = H.copy()
         H[:r, :r] += problem.B
         H[np.diag_indices_from(H)] *= 1.0 + 1e-12
-        if problem.intercept:  # an empty band leaves the intercept without curvature
+        if problem.intercept:  # without rows near the margin, the intercept has no curvature
             H[-1, -1] += 1e-9 * self.totals.sum() + np.finfo(float).tiny
         return H
 
 
 def solve_definite(H, g) -> np.ndarray:
-    """H^{-1} g; in directions that are so thin that rounding made H negative there, with its smallest trustworthy curvature."""
+    """H^{-1} g. If rounding made H indefinite, eigenvalues are raised to the smallest one above rounding."""
     try:
         return linalg.cho_solve(linalg.cho_factor(H, lower=True), g)
     except linalg.LinAlgError:
@@ -227,25 +241,27 @@ def solve_definite(H, g) -> np.ndarray:
         return axes @ ((axes.T @ g) / np.maximum(curvatures, np.finfo(float).eps * len(H) * curvatures[-1]))
 
 
-def path_on(known: SampledRows, problem: ChunkedProblem, start, tol: float) -> tuple[Reference, ...]:
-    """The references that rows at hand lead through, until they reach a relative gap or no further."""
-    newton = Newton(problem, known, start, strategy.FIRST_PENALTY)
-    for _ in range(strategy.SAMPLE_STEPS):
-        answer = known.ask(newton.probe)
+def references_of_sample(
+    sample: SampledRows, problem: ChunkedProblem, start: Separator, tol: float
+) -> tuple[Reference, ...]:
+    """References of Newton's method on the sample, up to a relative gap `tol` or the smallest width."""
+    newton = NewtonMethod(problem, sample, start, heuristics.FIRST_PENALTY)
+    for _ in range(heuristics.SAMPLE_STEPS):
+        answer = sample.answer(newton.query)
         objective = problem.smooth_part(newton.coef) + answer.loss
         bound = Multipliers.of(problem, answer).dual_objective(problem)
-        if objective - bound <= tol * objective or newton.width < strategy.NARROWEST:
+        if objective - bound <= tol * objective or newton.width < heuristics.MIN_WIDTH:
             break
-        newton.take(answer)
+        newton.update(answer)
     return newton.references
 
 
-# -- The way of one problem through the passes: what to ask next, and what follows from the answer --------------------
+# -- One problem: the next query, and the update from its answer ------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChunkedResult(HingeResult):
-    """Solution of a problem on chunks; `low` and `high` are the smallest and largest score of all rows, of any class."""
+    """Solution of a problem on chunks. `low` and `high` are the smallest and largest score over rows of all classes."""
 
     low: float
     high: float
@@ -253,85 +269,82 @@ class ChunkedResult(HingeResult):
 
 @dataclass
 class Best:
-    """The best bounds so far, each from a separator or multipliers of its own."""
+    """Best upper and lower bound so far, and the separator of the upper one."""
 
+    coef: np.ndarray
+    intercept: float
     objective: float = np.inf
     dual_objective: float = -np.inf
-    coef: np.ndarray | None = None
-    intercept: float = 0.0
     low: float = np.nan
     high: float = np.nan
 
     @property
     def gap(self) -> float:
-        return relative_gap(self.objective, self.dual_objective)
+        return float(relative_gap(self.objective, self.dual_objective))
 
 
 @dataclass
-class Search:
-    """One problem on its way.
+class ChunkedSolver:
+    """Solver of one problem: Newton queries until few rows are near the margin, then near-margin queries.
 
     Parameters
     ----------
     problem : ChunkedProblem
-    known : SampledRows
+    sample : SampledRows
     options : Options
     rows : int
-        In all chunks.
+        Number of rows in all chunks.
     most_near : int
-        Rows near the margin that may be sent.
+        Most rows near the margin that may be sent.
     """
 
     problem: ChunkedProblem
-    known: SampledRows
+    sample: SampledRows
     options: Options
     rows: int
     most_near: int
-    best: Best = field(default_factory=Best)
-    history: list = field(default_factory=list)
+    history: list[dict] = field(default_factory=list)
     n_iter: int = 0
 
     def __post_init__(self):
         tol = self.options.tol
-        rough = max(tol, strategy.SAMPLE_TOL)
-        result = self._of_sample(self.known, strategy.REDUCED_TOL * tol if self.known.complete else rough)
+        rough = max(tol, heuristics.SAMPLE_TOL)
+        result = self._of_sample(self.sample, heuristics.REDUCED_TOL * tol if self.sample.complete else rough)
         self.coef, self.intercept = self._lifted(result)
-        self.newton, self.reduced, self.width = None, False, strategy.VERIFY
-        if self.known.complete:
+        self.best = Best(self.coef, self.intercept)
+        self.newton: NewtonMethod | None = None
+        self.reduced, self.width = False, heuristics.COMPLETE_WIDTH
+        if self.sample.complete:
             self.best.dual_objective = result.dual_objective
             return
-        halves = [self._lifted(self._of_sample(self.known.half(i), rough)) for i in (0, 1)]
-        self.width = max(strategy.SIGMAS * self.known.moved(*halves) / 2, strategy.NARROWEST)
+        first, second = (self._lifted(self._of_sample(self.sample.half(i), rough)) for i in (0, 1))
+        self.width = max(heuristics.SAMPLE_SIGMAS * self.sample.moved(first, second) / 2, heuristics.MIN_WIDTH)
         if not self._few_within(self.width):
-            # As far along the path of the sample as its error allows.
-            past = path_on(self.known, self.problem, (np.zeros_like(self.coef), 0.0), rough)
-            past = tuple(reference for reference in past if 0.5 / reference.penalty >= self.width)
-            furthest = 0.5 / (strategy.GROWTH * past[-1].penalty) if past else self.width
-            self._start_newton(max(self.width, furthest), past)
-
-    # -- what to ask ----------------------------------------------------------------------------------------------------
+            # Start as far along the sample's path as its statistical error allows.
+            path = references_of_sample(self.sample, self.problem, (np.zeros_like(self.coef), 0.0), rough)
+            path = tuple(reference for reference in path if 0.5 / reference.penalty >= self.width)
+            furthest = 0.5 / (heuristics.PENALTY_GROWTH * path[-1].penalty) if path else self.width
+            self._start_newton(max(self.width, furthest), path)
 
     @property
-    def probe(self) -> Query:
-        """The next question."""
+    def query(self) -> Query:
+        """Next query."""
         if self.newton:
-            return self.newton.probe
+            return self.newton.query
         signs, costs = self.problem.signs, self.problem.costs
         return NearMarginQuery(self.coef, self.intercept, signs, costs, self.width, 2 * self.most_near / self.rows)
 
     def _few_within(self, width) -> bool:
-        """Whether the rows within a width of the margin are few enough to be sent."""
-        near = np.abs(self.known.slacks(self.coef, self.intercept)) <= width
-        return bool(self.known.counts @ near <= self.most_near)
+        """Estimate from the sample if the rows within a width of the margin are few enough to be sent."""
+        near = np.abs(self.sample.slacks(self.coef, self.intercept)) <= width
+        return bool(self.sample.counts @ near <= self.most_near)
 
     def _start_newton(self, width, references=()):
-        self.newton = Newton(self.problem, self.known, (self.coef, self.intercept), 0.5 / width, references)
+        self.newton = NewtonMethod(self.problem, self.sample, (self.coef, self.intercept), 0.5 / width, references)
 
-    # -- what follows -----------------------------------------------------------------------------------------------------
-
-    def take(self, answer, low: float, high: float):
-        """The answer to the question, and the range of the scores."""
-        promised = self.best.gap
+    def update(self, answer, low: float, high: float):
+        """Update bounds and iterate from the answer to the query and the range of the scores."""
+        last_gap = self.best.gap
         objective = self.problem.smooth_part(self.coef) + answer.loss
         if objective < self.best.objective:
             self.best.objective, self.best.coef, self.best.intercept = objective, self.coef, self.intercept
@@ -342,64 +355,62 @@ class Search:
         if self.finished:
             return
         if self.newton:
-            self._after_newton(answer)
-        elif self.reduced and self.best.gap > strategy.PROMISED * promised:
-            # The means knew too little of where the separator went: back to the best one, and look wider.
+            self._after_newton(self.newton, answer)
+        elif self.reduced and self.best.gap > heuristics.MIN_GAP_RATIO * last_gap:
+            # The means were too coarse for this move of the separator: return to the best one with a larger width.
             self.coef, self.intercept = self.best.coef, self.best.intercept
-            self._start_newton(min(strategy.WIDER * self.width, self._scale()))
+            self._start_newton(min(heuristics.WIDENING * self.width, self._scale()))
         else:
-            self._after_sifting(answer)
+            self._after_near_margin(answer)
 
     def _bound(self, value):
         self.best.dual_objective = max(self.best.dual_objective, value)
 
     def _scale(self):
-        """Size of the scores, at least that of the margin."""
-        return max(1.0, self.known.size(self.known.X @ self.coef + self.intercept))
+        """Root mean square of the scores, at least 1 (the margin)."""
+        return max(1.0, self.sample.size(self.sample.X @ self.coef + self.intercept))
 
     @property
     def finished(self) -> bool:
-        """Whether the gap is reached, or out of reach."""
+        """True if the gap is at most `tol`, no longer decreases, or the passes are used up."""
         gaps = [entry["gap"] for entry in self.history]
         if not gaps:
             return False
-        stuck = len(gaps) > strategy.PATIENCE and gaps[-1] > 0.9 * gaps[-1 - strategy.PATIENCE]
+        stuck = len(gaps) > heuristics.STALL_PASSES and gaps[-1] > 0.9 * gaps[-1 - heuristics.STALL_PASSES]
         return gaps[-1] <= self.options.tol or stuck or len(gaps) >= self.options.max_iter
 
-    def _after_sifting(self, answer):
+    def _after_near_margin(self, answer):
         v, b = self.problem.coordinates.lower(self.coef), self.intercept + self.coef @ self.problem.coordinates.shift
         start = Start(v[None], np.array([b]))
-        result = self._solve(answer.reduced(), strategy.REDUCED_TOL * self.options.tol, start)
+        result = self._solve(answer.reduced(), heuristics.REDUCED_TOL * self.options.tol, start)
         self._bound(result.dual_objective)
-        there = self._lifted(result)
-        moved = self.known.moved((self.coef, self.intercept), there)
-        self.reduced, (self.coef, self.intercept) = True, there
-        self.width = min(self.width, max(strategy.MOVES * moved, strategy.NARROW * self.width))
+        new = self._lifted(result)
+        moved = self.sample.moved((self.coef, self.intercept), new)
+        self.reduced, (self.coef, self.intercept) = True, new
+        self.width = min(self.width, max(heuristics.MOVE_WIDTHS * moved, heuristics.MAX_NARROWING * self.width))
 
-    def _after_newton(self, answer):
-        width = self.newton.width
-        self.newton.take(answer)
-        self.coef, self.intercept = self.newton.coef, self.newton.intercept
-        width = max(strategy.MOVES * self.newton.moved, width)
+    def _after_newton(self, newton, answer):
+        width = newton.width
+        newton.update(answer)
+        self.coef, self.intercept = newton.coef, newton.intercept
+        width = max(heuristics.MOVE_WIDTHS * newton.moved, width)
         if self._few_within(width):
             self.newton, self.reduced, self.width = None, False, width
 
-    # -- the compiled solver on rows at hand --------------------------------------------------------------------------
-
-    def _of_sample(self, known, tol):
-        return self._solve((known.X, known.y, known.c), tol)
+    def _of_sample(self, sample, tol):
+        return self._solve((sample.X, sample.y, sample.c), tol)
 
     def _solve(self, rows, tol, start=None) -> HingeResult:
-        """The problem of some rows (X, y, c), in its coordinates."""
+        """Solve the problem of some rows (X, y, c) in memory with the compiled solver, in the problem's coordinates."""
         (X, y, c), problem = rows, self.problem
         form = Quadratics() if problem.regularizer is None else Quadratics(problem.regularizer[None])
-        X = Dense(problem.coordinates.rows(X))
-        batch = Batch(X, y[None], c, np.ones(1), form, intercept=problem.intercept)
+        dense = Dense(problem.coordinates.rows(X))
+        batch = Batch(dense, y[None], c, np.ones(1), form, intercept=problem.intercept)
         result = solve(batch, Options(tol, self.options.max_iter), start)[0, 0]
         self.n_iter += result.n_iter
         return result
 
-    def _lifted(self, result):
+    def _lifted(self, result) -> Separator:
         return self.problem.coordinates.lift(result.coef, result.intercept)
 
     def result(self) -> ChunkedResult:
@@ -410,104 +421,104 @@ class Search:
         )  # fmt: skip
 
 
-# -- Hinge problems on chunks, solved together in passes over all of them ---------------------------------------------
+# -- Many problems in the same passes ---------------------------------------------------------------------------------
 
 
 DEFAULT = Limits()
 
 
-def first_pass(source: Source, limits: Limits = DEFAULT, *, full: bool = True) -> DataSummary:
-    """The first pass: classes, moments and a sample.
+def first_pass(source: ChunkSource, limits: Limits = DEFAULT, *, full: bool = True) -> DataSummary:
+    """Run the first pass: classes, moments and a sample.
 
     Parameters
     ----------
-    source : Source
+    source : ChunkSource
     limits : Limits, optional
     full : bool, default=True
-        Whether scatter matrices are needed.
+        Compute scatter matrices, not only variances.
     """
     d, n = source.n_features or 1, source.n_rows
     rows = limits.sample(n, d)
     share = 2 * rows / n if n else float("inf")
-    overview = source.reduce(FirstPass(rows, share, full), "first-look")
-    if not overview.seen:
+    summary = source.reduce(FirstPass(rows, share, full), "first-pass")
+    if not summary.by_class:
         raise ValueError("there is no row of positive weight in any chunk.")
-    return overview
+    return summary
 
 
 def solve_chunked(
-    source: Source,
+    source: ChunkSource,
     problems: Sequence[ChunkedProblem],
-    overview: DataSummary,
+    summary: DataSummary,
     options: Options | None = None,
     limits: Limits = DEFAULT,
     report: Callable | None = None,
 ) -> list[ChunkedResult]:
-    """Solve hinge problems on all rows of a source to a certified relative gap, every pass serving all of them.
+    """Solve hinge problems on all rows of a source to a certified relative gap, in common passes.
 
     Parameters
     ----------
-    source : Source
-        Its chunks are read once for every pass, and checked to be the same each time.
+    source : ChunkSource
+        Its chunks are read once in every pass, and checked to be the same each time.
     problems : sequence of ChunkedProblem
-        In the order of ``overview.classes``.
-    overview : DataSummary
-        Of the same source (`first_pass`).
+        Their signs and costs are in the order of ``summary.classes``.
+    summary : DataSummary
+        Result of `first_pass` on the same source.
     options : Options, optional
         `max_iter` bounds the passes, and the steps of every reduced problem.
     limits : Limits, optional
     report : callable, optional
-        Called after every pass with its number and the searches that took part.
+        Called after every pass with its number and the solvers (`ChunkedSolver`) that took part.
 
     Returns
     -------
     list of ChunkedResult
-        With a `history` of one entry per pass after the first: the gap over all rows, and how many were near the margin.
+        `history` has an entry per pass after the first: the gap over all rows, and the number of rows near the margin.
 
     Raises
     ------
     ChangedChunkError
-        Where a chunk was not the same when it was read again.
+        If a chunk was not the same when it was read again.
     """
     options = options or Options()
-    most_near = limits.near(overview.n_features, len(problems))
-    samples = _samples(problems, overview, limits)
-    searches = [
-        Search(problem, samples[problem.signs.tobytes()].priced(problem.costs), options, overview.rows, most_near)
+    most_near = limits.near(summary.n_features, len(problems))
+    samples = _samples(problems, summary, limits)
+    solvers = [
+        ChunkedSolver(problem, samples[problem.signs.tobytes()].priced(problem.costs), options, summary.rows, most_near)
         for problem in problems
     ]
     number = 1
-    while active := [search for search in searches if not search.finished]:
+    while active := [solver for solver in solvers if not solver.finished]:
         number += 1
-        probes = tuple(search.probe for search in active)
-        name = "newton-step" if all(search.newton for search in active) else "near-the-margin"
-        answers = source.reduce(QueryPass(probes, overview.classes), f"{name}-{number}")
-        overview.check(answers.fingerprints)
-        for k, search in enumerate(active):
-            search.take(answers.answers[k], float(answers.low[k]), float(answers.high[k]))
+        queries = tuple(solver.query for solver in active)
+        name = "newton-step" if all(solver.newton for solver in active) else "near-the-margin"
+        answers = source.reduce(QueryPass(queries, summary.classes), f"{name}-{number}")
+        summary.check(answers.fingerprints)
+        for k, solver in enumerate(active):
+            solver.update(answers.answers[k], float(answers.low[k]), float(answers.high[k]))
         if report:
             report(number, active)
-    return [search.result() for search in searches]
+    return [solver.result() for solver in solvers]
 
 
-def _samples(problems, overview, limits):
-    """The sampled rows of every labelling, which its problems share; of many labellings fewer for each."""
+def _samples(problems, summary, limits):
+    """Sampled rows of every labelling, shared by its problems. With many labellings each has fewer rows."""
     labellings = {problem.signs.tobytes(): problem.signs for problem in problems}
-    rows = sum(len(s) for signs in labellings.values() for s, y in zip(overview.samples(), signs, strict=True) if y)
-    share = min(1.0, limits.sample_numbers / ((overview.n_features + 1) * rows))
+    rows = sum(len(s) for signs in labellings.values() for s, y in zip(summary.samples(), signs, strict=True) if y)
+    share = min(1.0, limits.sample_numbers / ((summary.n_features + 1) * rows))
     if share < 1.0:
-        overview = overview.cut(max(strategy.BALANCE, int(share * max(len(s) for s in overview.samples()))))
-    return {key: SampledRows.of(signs, overview) for key, signs in labellings.items()}
+        summary = summary.cut(max(heuristics.MIN_CHUNK_ROWS, int(share * max(len(s) for s in summary.samples()))))
+    return {key: SampledRows.of(signs, summary) for key, signs in labellings.items()}
 
 
 __all__ = [
     "ChunkedProblem",
     "ChunkedResult",
+    "ChunkedSolver",
     "Coordinates",
     "Multipliers",
-    "Newton",
-    "Search",
+    "NewtonMethod",
     "first_pass",
-    "path_on",
+    "references_of_sample",
     "solve_chunked",
 ]

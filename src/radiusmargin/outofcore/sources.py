@@ -1,4 +1,8 @@
-"""A chunk of rows, as one reading of a part of the data gives it."""
+"""Chunks of rows, and the sources that read them.
+
+First a chunk and its blocks, then the contract of a source and the sources that this process reads in threads (those of
+Dask are in `dask_source`), last the functions that find the source of what a user passed to `fit` or `predict`.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,19 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from .._blocks import split
 from .._checks import check_shape, check_sparse_indices, check_weights
 from .._types import ArrayLike
 
-_BLOCK = 1 << 18  # numbers that are worked on at a time: two megabytes stay in the cache of one core
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _HALF = np.uint64(32)
@@ -25,13 +30,13 @@ _HALF = np.uint64(32)
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a chunk, in double precision; all of positive weight.
+    """A block of rows of a chunk, in double precision and all of positive weight.
 
     Parameters
     ----------
     X : ndarray of shape (m, d)
     codes : ndarray of shape (m,)
-        Numbers of classes.
+        Class index of every row.
     weight : ndarray of shape (m,)
     places : ndarray of shape (m,)
         Row numbers in the chunk.
@@ -43,29 +48,29 @@ class Block:
     places: np.ndarray
 
     def fingerprint(self, names: np.ndarray) -> int:
-        """A number that changes with any bit of a row, its label or its weight; not with the order of the rows.
+        """Hash of the rows with their labels and weights, independent of the order of the rows.
 
-        Whole numbers have no rounding, so that it is the same on every machine. `names` has a number for each class.
+        It is computed in integers, so that it is the same on every machine. `names` has a number for each class.
         """
         odd = _ODD * (2 * np.arange(self.X.shape[1], dtype=np.uint64) + np.uint64(1))
         rows = np.einsum("ij,j->i", self.X.view(np.uint64), odd) + self.weight.view(np.uint64) * _MIX
-        rows = (rows ^ (rows >> _HALF)) * _MIX  # else two rows could swap an entry unseen
+        rows = (rows ^ (rows >> _HALF)) * _MIX  # otherwise swapping an entry of two rows would go unnoticed
         rows ^= rows >> _HALF
         return int(np.einsum("i,i->", rows, names[self.codes]))
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Rows, labels and weights, as a source gave them.
+    """Rows, labels and weights of one part of the data, as a source read them.
 
     Parameters
     ----------
     index : int
         Number of the chunk in its source.
     X : array, sparse matrix or data frame of shape (m, d)
-        Of any numeric type; m may be zero.
+        Any numeric type; m may be zero.
     y : array-like of shape (m,)
-        Labels of any kind.
+        Labels of any type.
     weight : array-like of shape (m,), optional
 
     Examples
@@ -107,7 +112,7 @@ class Chunk:
         return check_weights(weight, len(self.y), least=0, name=f"chunk {self.index}: sample_weight")
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
-        """The labels of rows of positive weight, sorted, and how many rows have them."""
+        """Sorted labels of the rows of positive weight, and their counts."""
         y = self.y if self.weight.all() else self.y[self.weight > 0]
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ValueError(f"chunk {self.index}: y contains NaN or infinity.")
@@ -122,12 +127,10 @@ class Chunk:
         return np.array(labels, dtype=object), np.array([found[label] for label in labels], dtype=int)
 
     def blocks(self, classes: np.ndarray) -> Iterator[Block]:
-        """The rows of positive weight, some at a time, with the numbers of their classes."""
-        step = max(1, _BLOCK // max(self.X.shape[1], 1))
-        for start in range(0, len(self.y), step):
-            rows = slice(start, start + step)
+        """Iterate over the rows of positive weight, a block at a time, with the indices of their classes."""
+        for rows in split(len(self.y), self.X.shape[1]):
             X = self.X[rows].toarray() if sparse.issparse(self.X) else self.X[rows]
-            weight, places = self.weight[rows], np.arange(start, start + X.shape[0])
+            weight, places = self.weight[rows], np.arange(rows.start, rows.start + X.shape[0])
             y = self.y[rows]
             if not weight.all():
                 kept = weight > 0
@@ -138,60 +141,53 @@ class Chunk:
     def _codes(self, y, classes):
         if y.dtype.kind in "iufb":
             codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-            known = classes[codes] == y
+            found = classes[codes] == y
         else:  # comparing all rows with a label is quicker than searching for one string after the other
             codes = np.full(len(y), -1)
             for k, label in enumerate(classes):
                 codes[y == label] = k
-            known = codes >= 0
-        if not np.all(known):
+            found = codes >= 0
+        if not np.all(found):
             raise ChangedChunkError(f"chunk {self.index}: labels that were not there when it was first read.")
         return codes
 
 
 class ChangedChunkError(RuntimeError):
-    """A chunk gave other rows when it was read again: nothing can be certified about such data."""
+    """A chunk had different rows when it was read again. Nothing can be certified about such data."""
+
+
+# -- Sources ----------------------------------------------------------------------------------------------------------
 
 
 class Summary(Protocol):
-    """What a pass makes of a chunk. It is small, whatever the chunk."""
+    """Result of a task on a chunk. Its size does not depend on that of the chunk."""
 
-    def merged(self, other: Any) -> Any:
-        """That of both chunks, of which the other comes later."""
+    def merged(self, other: Self) -> Self:
+        """Combine with the summary of a later chunk."""
 
 
-class Source(Protocol):
-    """Chunks that can be read again and again.
+S = TypeVar("S", bound=Summary)
+
+
+class ChunkSource(ABC):
+    """Data in chunks that can be read any number of times.
 
     Attributes
     ----------
     n_features : int or None
     n_rows : int or None
-        None where only reading tells.
+        None if it is not known before the data are read.
     """
-
-    n_features: int | None
-    n_rows: int | None
-
-    def reduce(self, task: Callable[[Chunk], Summary], name: str) -> Summary:
-        """One pass: the summaries of all chunks, merged in an order that only the number of chunks decides."""
-
-
-# -- Chunks that this process reads, in threads -----------------------------------------------------------------------
-
-
-CHUNK = 1 << 22  # numbers: 32 MiB of doubles are read at a time by each thread
-
-
-class ChunkSource(ABC):
-    """Chunks that can be read again and again (`radiusmargin.outofcore.solver.Source`)."""
 
     n_features: int | None = None
     n_rows: int | None = None
 
     @abstractmethod
-    def reduce(self, task: Callable[[Chunk], Any], name: str) -> Any:
-        """One pass: the summaries of all chunks, merged in an order that only their number decides."""
+    def reduce(self, task: Callable[[Chunk], S], name: str) -> S:
+        """Apply a task to every chunk and merge the summaries, in an order that depends on the number of chunks only."""
+
+
+CHUNK = 1 << 22  # numbers that each thread reads at a time: 32 MiB of doubles
 
 
 class ArraySource(ChunkSource):
@@ -200,13 +196,13 @@ class ArraySource(ChunkSource):
     Parameters
     ----------
     X : array-like of shape (n, d)
-        Whatever gives arrays for slices of rows.
+        Anything whose slices of rows are arrays.
     y : array-like of shape (n,)
     weight : array-like of shape (n,), or a number, optional
     n_threads : int or None, default=1
-        -1 takes every core.
+        -1 uses all cores.
     rows : int, optional
-        Rows of a chunk. Default: about four million numbers, in whole chunks of the array where it has such.
+        Rows of a chunk. Default: about four million numbers, in whole chunks of the array if it is chunked itself.
 
     Examples
     --------
@@ -229,13 +225,14 @@ class ArraySource(ChunkSource):
         if len(X.shape) != 2:
             raise ValueError(f"X must be two-dimensional, got shape {X.shape}.")
         self.n_rows, self.n_features = X.shape
-        for name, values in (("y", y), ("sample_weight", weight)):
+        given: tuple[tuple[str, Any], ...] = (("y", y), ("sample_weight", weight))
+        for name, values in given:
             if hasattr(values, "__len__") and len(values) != self.n_rows:
                 raise ValueError(f"{name} must have {self.n_rows} entries to match X, got {len(values)}.")
         self.rows = rows or self._whole_chunks()
 
     def _whole_chunks(self):
-        wanted = max(1, CHUNK // max(1, self.n_features))
+        wanted = max(1, CHUNK // max(1, self.X.shape[1]))
         own = getattr(self.X, "chunks", None)
         return max(1, wanted // own[0]) * own[0] if own else wanted
 
@@ -244,26 +241,29 @@ class ArraySource(ChunkSource):
 
     @property
     def _count(self):
-        return -(-self.n_rows // self.rows)
+        return -(-self.X.shape[0] // self.rows)
 
     def _chunk(self, i):
         rows = slice(i * self.rows, (i + 1) * self.rows)
         weight = self.weight[rows] if hasattr(self.weight, "__len__") else self.weight
         return Chunk(i, self.X[rows], self.y[rows], weight)
 
-    def reduce(self, task: Callable[[Chunk], Summary], name: str) -> Summary:
-        return in_threads((lambda i=i: task(self._chunk(i)) for i in range(self._count)), self.n_threads)
+    def reduce(self, task: Callable[[Chunk], S], name: str) -> S:
+        return in_threads((partial(self._run, task, i) for i in range(self._count)), self.n_threads)
+
+    def _run(self, task, i):
+        return task(self._chunk(i))  # in the thread: chunks are read in parallel
 
 
 class ReaderSource(ChunkSource):
-    """Chunks from a function that can be called again: each call returns an iterator of ``(X, y)`` or ``(X, y, weight)``.
+    """Chunks from a function: each call returns a new iterator of ``(X, y)`` or ``(X, y, weight)``.
 
     Parameters
     ----------
     read : callable
-        Its iterators must give the same chunks in the same order.
+        Its iterators must yield the same chunks in the same order.
     n_threads : int or None, default=1
-        Threads that work on chunks; reading itself is done one chunk after the other.
+        Threads that work on chunks; the chunks are read one after the other.
 
     Examples
     --------
@@ -287,7 +287,7 @@ class ReaderSource(ChunkSource):
         parts = self.read()
         if not isinstance(parts, Iterable) or parts is self.read:
             raise ValueError(
-                "chunks come from a function that returns a new iterator of (X, y) or (X, y, weight) each time it is "
+                "a function that reads chunks must return a new iterator of (X, y) or (X, y, weight) each time it is "
                 f"called, got a {type(parts).__name__} from it."
             )
         for i, part in enumerate(parts):
@@ -295,23 +295,23 @@ class ReaderSource(ChunkSource):
                 raise ValueError(f"chunk {i} must be (X, y) or (X, y, weight), got a {type(part).__name__}.")
             yield part
 
-    def reduce(self, task: Callable[[Chunk], Summary], name: str) -> Summary:
-        return in_threads((lambda chunk=chunk: task(chunk) for chunk in self.chunks()), self.n_threads)
+    def reduce(self, task: Callable[[Chunk], S], name: str) -> S:
+        return in_threads((partial(task, chunk) for chunk in self.chunks()), self.n_threads)
 
 
-def in_threads(calls: Iterable[Callable], n_threads: int | None) -> Any:
-    """Merge what calls return in their order; no more than a few of them are under way at a time."""
+def in_threads(calls: Iterable[Callable[[], S]], n_threads: int | None) -> S:
+    """Run calls in threads and merge their summaries in order; only a few calls are under way at a time."""
     n_threads = effective_n_jobs(n_threads)
-    with threadpool_limits(1, user_api="blas"):  # threads go over chunks
+    with threadpool_limits(1, user_api="blas"):  # the threads work on chunks
         if n_threads == 1:
             return merged(call() for call in calls)
         pool = Parallel(n_threads, backend="threading", return_as="generator", pre_dispatch=n_threads + 1)
         return merged(pool(delayed(call)() for call in calls))
 
 
-def merged(summaries: Iterable) -> Any:
-    """Neighbours first, then pairs of pairs, and so on: the order depends on their number only."""
-    stack = []
+def merged(summaries: Iterable[S]) -> S:
+    """Merge neighbours, then pairs of neighbours, and so on: the order depends on the number of summaries only."""
+    stack: list[tuple[int, S]] = []
     for summary in summaries:
         size = 1
         while stack and stack[-1][0] == size:
@@ -319,7 +319,7 @@ def merged(summaries: Iterable) -> Any:
         stack.append((size, summary))
     if not stack:
         raise ValueError(
-            "there are no chunks to learn from; a function that reads them must return a new iterator each time it is called."
+            "there are no chunks; a function that reads them must return a new iterator each time it is called."
         )
     _, summary = stack.pop()
     while stack:
@@ -327,22 +327,22 @@ def merged(summaries: Iterable) -> Any:
     return summary
 
 
-# -- Which data come in chunks, and what reads them -------------------------------------------------------------------
+# -- The source of a user's data --------------------------------------------------------------------------------------
 
 
 LARGE = 1 << 30  # bytes, as doubles, from which a memory map is not read as a whole
 
 
 def in_chunks(X: Any) -> bool:
-    """Whether rows are to be read chunk by chunk.
+    """Return True if X is to be read chunk by chunk.
 
-    Those of a dask array or data frame, of an array on disk (zarr, HDF5), of a memory map of a gigabyte and more, and of a
-    function that returns an iterator of chunks.
+    This holds for a dask array or data frame, an array on disk (zarr, HDF5), a memory map of at least a gigabyte, a
+    function that returns an iterator of chunks, and a `ChunkSource`.
 
     Parameters
     ----------
     X : Any
-        What was given to `fit` or `predict`.
+        The X passed to `fit` or `predict`.
     """
     if type(X) is np.ndarray or sparse.issparse(X):
         return False
@@ -360,16 +360,16 @@ def _is_on_disk(X):
 
 
 def source_of(X: Any, y: Any = None, weight: Any = None, n_threads: int | None = None) -> ChunkSource:
-    """The source of rows that are `in_chunks`.
+    """Return the source that reads X, which is `in_chunks`.
 
     Parameters
     ----------
     X : Any
         Rows that are `in_chunks`.
     y, weight : Any, optional
-        Their labels and weights, in chunks too; None where X is a function that gives them.
+        Their labels and weights, in chunks too; None if X is a function, which yields them itself.
     n_threads : int or None
-        Threads that read; -1 takes every core.
+        Threads that read; -1 uses all cores.
     """
     if isinstance(X, ChunkSource):
         return X
@@ -379,7 +379,7 @@ def source_of(X: Any, y: Any = None, weight: Any = None, n_threads: int | None =
         return DaskSource(X, y, weight)
     if callable(X):
         if y is not None or weight is not None:
-            raise ValueError("a function that reads chunks gives their labels and weights too: y must be None.")
+            raise ValueError("a function that reads chunks yields their labels and weights too: y must be None.")
         return ReaderSource(X, n_threads)
     if y is None:
         raise ValueError("y must hold the labels of the rows of X, got None.")
@@ -387,15 +387,15 @@ def source_of(X: Any, y: Any = None, weight: Any = None, n_threads: int | None =
 
 
 def map_chunks(function: Callable[[np.ndarray], np.ndarray], X: Any) -> Any:
-    """A function of rows, applied to chunks of them.
+    """Apply a function of rows to every chunk.
 
-    Lazily to a dask collection; to an array on disk block by block, whose results are put together; to a function that
-    reads chunks as an iterator of results.
+    The result is lazy for a dask collection, an array for an array on disk, and an iterator of arrays for a function that
+    reads chunks.
 
     Parameters
     ----------
     function : callable
-        Of an array of rows; returns one entry or row for each of them.
+        Maps an array of rows to an array with one entry or row for each of them.
     X : Any
         Rows that are `in_chunks`.
     """
@@ -407,8 +407,7 @@ def map_chunks(function: Callable[[np.ndarray], np.ndarray], X: Any) -> Any:
         read = X.read if isinstance(X, ReaderSource) else X
         return (function(_rows_of(part)) for part in read())
     array = X.X if isinstance(X, ArraySource) else X
-    step = max(1, CHUNK // max(1, array.shape[1]))
-    return np.concatenate([function(array[i : i + step]) for i in range(0, array.shape[0], step)])
+    return np.concatenate([function(array[rows]) for rows in split(array.shape[0], array.shape[1], CHUNK)])
 
 
 def _rows_of(part):

@@ -209,7 +209,7 @@ class SearchInChunks:
 
     def subsample(self, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(X, y, weight) of random rows; of rare classes there are more, of less weight."""
-        overview = self.training.overview
+        overview = self.training.summary
         classes, samples = overview.classes, overview.samples()
         counts = np.array([moments.rows for moments in overview.moments()])
         rate = min(1.0, rows / counts.sum(), *(sample.threshold for sample in samples))
