@@ -77,7 +77,7 @@ def measure(parts, transform=None):
             if name != "linear":
                 model.set_params(gamma=member.gamma)
             model.fit(training.X, y)
-            size = np.sqrt(np.mean(model.learnt.scores(training.X) ** 2))
+            size = np.sqrt(np.mean(model.decision_model.scores(training.X) ** 2))
             label = (
                 name + (" of quantiles" if transform else ""),
                 member.whitening,
@@ -87,7 +87,7 @@ def measure(parts, transform=None):
             out[label] = (
                 folds,
                 kept.values[member] / size,
-                (model.learnt.scores(units.rows(unseen)) / size).astype(np.float32),
+                (model.decision_model.scores(units.rows(unseen)) / size).astype(np.float32),
             )
     return out
 

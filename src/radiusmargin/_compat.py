@@ -23,11 +23,11 @@ def callback_context(estimator):
 
 
 @contextmanager
-def told(context, estimator, **data):
-    """Around a piece of work that a callback context is told of; of one that failed no end is told."""
+def report_task(context, estimator, **data):
+    """Around a piece of work that a callback context is report_task of; of one that failed no end is report_task."""
     context.call_on_fit_task_begin(estimator=estimator, **data)
     yield
     context.call_on_fit_task_end(estimator=estimator, **data)
 
 
-__all__ = ["CallbackSupportMixin", "callback_context", "told", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "callback_context", "report_task", "with_callbacks"]

@@ -74,7 +74,7 @@ def test_probabilities_do_not_depend_on_the_unit_of_weights(three):
 
 
 def test_a_problem_without_held_out_rows_says_nothing():
-    reduction = FSVM().fit(*make_blobs(30, centers=3, random_state=0)).learnt.reduction
+    reduction = FSVM().fit(*make_blobs(30, centers=3, random_state=0)).decision_model.reduction
     scores, labels, problem = np.array([1.0, -1.0]), np.array([1, -1]), np.array([0, 0])
     found = PlattCalibration.fit(scores, labels, np.ones(2), problem, reduction)
     assert found.slope[1:].tolist() == found.offset[1:].tolist() == [0, 0]

@@ -3,7 +3,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from radiusmargin import FSVMCV
-from radiusmargin.plots.kinds import KindsDisplay
+from radiusmargin.plots.kernels import KindsDisplay
 from radiusmargin.plots.selection import CVDisplay, PathDisplay
 from radiusmargin.search import fsvm_path
 
@@ -32,12 +32,12 @@ def test_kinds_display():
     X, y = load_iris(return_X_y=True)
     model = FSVMCV(4, kernel=["rbf", "linear", "laplacian-ranks"]).fit(X, y)
     display = KindsDisplay.from_estimator(model)
-    assert [panel.kind for panel in display.panels] == ["linear", "laplacian-ranks", "rbf"]
+    assert [panel.kernel for panel in display.panels] == ["linear", "laplacian-ranks", "rbf"]
     assert max(panel.scores.max() for panel in display.panels) == pytest.approx(model.best_score_)
-    shares = {panel.kind: ax.get_title() for panel, ax in zip(display.panels, display.axes_, strict=True)}
-    for kind in {m["kernel"] for m in model.members_}:
-        share = sum(m["weight"] for m in model.members_ if m["kernel"] == kind)
-        assert shares[kind] == f"{kind}: {share:.0%} of the average"
+    shares = {panel.kernel: ax.get_title() for panel, ax in zip(display.panels, display.axes_, strict=True)}
+    for kernel in {m["kernel"] for m in model.members_}:
+        share = sum(m["weight"] for m in model.members_ if m["kernel"] == kernel)
+        assert shares[kernel] == f"{kernel}: {share:.0%} of the average"
     with pytest.raises(ValueError, match="CVDisplay"):
         KindsDisplay.from_estimator(FSVMCV(3).fit(X, y))
     matplotlib.pyplot.close("all")

@@ -63,22 +63,22 @@ def test_the_model_is_the_weighted_mean_of_members_over_their_sizes():
     X, y = load_wine(return_X_y=True)
     model = FSVMCV(5, kernel=["linear", "rbf", "laplacian-ranks"], tol=1e-8).fit(X, y)
     units = {
-        kind.name: kind
-        for kind in kinds.kernel_specs(
+        spec.name: spec
+        for spec in kinds.kernel_specs(
             FeatureChoice.of(model), kinds.Grids.of(model), model._check_training(X, y, None)
         )
     }
     weights = [member["weight"] for member in model.members_]
     assert sum(weights) == pytest.approx(1)
-    shares = {kind: sum(m["weight"] for m in model.members_ if m["kernel"] == kind) for kind in units}
+    shares = {name: sum(m["weight"] for m in model.members_ if m["kernel"] == name) for name in units}
     assert len({round(share, 12) for share in shares.values() if share}) == 1
     expected = 0.0
     for member in model.members_:
-        kind = units[member["kernel"]]
-        rows = X if kind.units is None else kind.units.rows(X)
+        spec = units[member["kernel"]]
+        rows = X if spec.scaling is None else spec.scaling.rows(X)
         single = FSVM(
             member["C"],
-            kernel=kind.features.kernel,
+            kernel=spec.features.kernel,
             gamma=member["gamma"] or "scale",
             whitening=member["whitening"],
             tol=1e-8,

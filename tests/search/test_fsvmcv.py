@@ -195,21 +195,21 @@ def test_scatter_by_leaving_moments_out(constant):
     folds = [test for _, test in StratifiedKFold(4).split(X, y)]
     moments = FoldMoments(X, y, weight, folds, by_class=True)
     factors = np.array([1.0, 2.0, 0.5])
-    for kind, powers in (("total", (0.0, 0.7)), ("within", (0.5, 1.0)), ("total", (0.0,))):
-        ours, trusted = moments.regularizers(factors, kind, powers, ranks=len(powers) > 1)
+    for kind, exponents in (("total", (0.0, 0.7)), ("within", (0.5, 1.0)), ("total", (0.0,))):
+        ours, trusted = moments.regularizers(factors, kind, exponents, ranks=len(exponents) > 1)
         assert trusted.all() != constant
         for i, test in enumerate([] if constant else folds):
             train = np.setdiff1d(np.arange(len(y)), test)
             direct = tempered_scatter(X[train], y[train], sample_weight=(weight * factors[y])[train], kind=kind)
-            for B, p in zip(ours[:, i], powers, strict=True):
+            for B, p in zip(ours[:, i], exponents, strict=True):
                 np.testing.assert_allclose(
                     as_matrix(B), as_matrix(Family(X[train], direct, (p,)).regularizers[0]), atol=1e-10
                 )
 
 
-@pytest.mark.parametrize("powers", [(0.0,), (0.0, 0.7)])
+@pytest.mark.parametrize("exponents", [(0.0,), (0.0, 0.7)])
 @pytest.mark.parametrize("form", ["correlated", "uncorrelated", "deficient"])
-def test_diagonals_stand_for_the_matrices_they_are(form, powers):
+def test_diagonals_stand_for_the_matrices_they_are(form, exponents):
     """Separators with diagonals, where they are given, equal those with the matrix B of the definition."""
     X, y = overlapping(60, 4)
     if form == "uncorrelated":
@@ -218,9 +218,9 @@ def test_diagonals_stand_for_the_matrices_they_are(form, powers):
         X = np.hstack([X, X[:, :1]])
     space = uncorrelated_scatter(np.sum(X**2, axis=0), 60.0) if form == "uncorrelated" else tempered_scatter(X)
     signs, Cs = 2.0 * y - 1, [0.1, 10.0]
-    family = Family(X, space, powers)
+    family = Family(X, space, exponents)
     fit = family.fit(signs[None], np.ones(60), Cs, Options(tol=1e-10))
-    for i in range(len(powers)):
+    for i in range(len(exponents)):
         direct = hinge_svm_path(family.coordinates, signs, Cs, family.regularizers[i], tol=1e-10)
         np.testing.assert_allclose(fit.objective[i, :, 0], direct.objective, rtol=1e-8)
         np.testing.assert_allclose(fit.results.coef[i], direct.coef, atol=1e-4)

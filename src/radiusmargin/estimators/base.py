@@ -26,7 +26,7 @@ from .._checks import (
     check_weights,
     is_plain_matrix,
 )
-from .._compat import CallbackSupportMixin, callback_context, told, with_callbacks
+from .._compat import CallbackSupportMixin, callback_context, report_task, with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..multiclass import MulticlassReduction, check_several, class_weights, taking_part
 from ..outofcore import in_chunks, map_chunks
@@ -88,18 +88,18 @@ class FitCallbacks:
 
     def fit(self):
         """Around the whole of it."""
-        return nullcontext() if self.context is None else told(self.context, self.model, **self.data)
+        return nullcontext() if self.context is None else report_task(self.context, self.model, **self.data)
 
     def problems(self, labels):
         """Around the solution of some labellings, which are solved together."""
-        return nullcontext() if self.context is None else self._told_of(labels)
+        return nullcontext() if self.context is None else self._report_problems(labels)
 
     @contextmanager
-    def _told_of(self, labels):
+    def _report_problems(self, labels):
         with ExitStack() as stack:
             for y in labels:
                 context = self.context.subcontext(task_name="problem")
-                stack.enter_context(told(context, self.model, X=self.data["X"], y=y))
+                stack.enter_context(report_task(context, self.model, X=self.data["X"], y=y))
             yield
 
     @property
@@ -145,7 +145,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
     """A linear classifier in a space: the data, features of a map, or those of a kernel. How it is fitted is left open."""
 
     _accepts_sparse = False
-    _learnt = ("_model",)  # private names of what a fit learns; public ones end in an underscore
+    _private_fitted = ("_model",)  # private names of what a fit learns; public ones end in an underscore
 
     @by_rows
     def decision_function(self, X: Data) -> np.ndarray:
@@ -164,7 +164,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         return self.classes_[model.codes(self._validated(X))]
 
     @property
-    def learnt(self) -> DecisionModel:
+    def decision_model(self) -> DecisionModel:
         """Separators in a space, and how their scores become classes: what predictions are made of.
 
         Raises a NotFittedError before `fit`.
@@ -173,7 +173,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     def features(self, X: Data) -> np.ndarray:
         """Rows of the space that the model is linear in: X itself, or the features of its kernel map."""
-        return self.learnt.features(self._validated(X))
+        return self.decision_model.features(self._validated(X))
 
     def _fitted_model(self):
         check_is_fitted(self)
@@ -200,9 +200,9 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     # -- shared -------------------------------------------------------------------------------------------------
 
-    def _forget(self):
+    def _reset(self):
         """Drop what an earlier fit has learnt: this one may not set all of it, and where it fails there is no model."""
-        for name in [name for name in vars(self) if name.endswith("_") or name in self._learnt]:
+        for name in [name for name in vars(self) if name.endswith("_") or name in self._private_fitted]:
             delattr(self, name)
 
     def _keep(self, space, training, results, separators=None):
@@ -317,7 +317,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
 
 class MarginClassifier(MarginEstimator):
-    """One model: it says how it learns from checked data (`_learn`), and calls `_keep` with what came out."""
+    """One model: it says how it learns from checked data (`_fit_data`), and calls `_keep` with what came out."""
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -338,7 +338,7 @@ class MarginClassifier(MarginEstimator):
         -------
         self
         """
-        self._forget()
+        self._reset()
         self._check_parameters()
         if self._reads_chunks(X):
             self._fit_chunks(X, y, sample_weight)
@@ -346,12 +346,12 @@ class MarginClassifier(MarginEstimator):
             training = self._check_training(X, y, sample_weight)
             callbacks = FitCallbacks(self, training.X, training.codes)
             with callbacks.fit():
-                self._learn(training, callbacks)
+                self._fit_data(training, callbacks)
         self._warn_unless_converged()
         return self
 
     @abstractmethod
-    def _learn(self, training, callbacks):
+    def _fit_data(self, training, callbacks):
         """Map the features, solve, keep."""
 
     # -- rows in chunks -------------------------------------------------------------------------------------------
@@ -366,7 +366,7 @@ class MarginClassifier(MarginEstimator):
             training = ChunkedTraining.of(
                 self, (X, y, sample_weight), pairs=self._in_pairs, full=self._scatter_in_chunks()
             )
-            results = self._learn_chunks(training)
+            results = self._fit_chunked(training)
         for k, result in enumerate(results):
             callbacks.report(k, result)
 
@@ -460,7 +460,7 @@ class HingeBaseline(Baseline):
 class ColumnwiseBaseline(Baseline):
     """A model whose labellings are solved one after the other."""
 
-    def _learn(self, training, callbacks):
+    def _fit_data(self, training, callbacks):
         space = FeatureChoice.of(self).explicit(0.0)
         rows = space.fit(training.X, training.costs)
         results = []

@@ -74,7 +74,7 @@ def certificate_of(found: KernelResults) -> Certificate:
     return Certificate.of(found.objective, np.where(found.definite, found.dual_objective, np.nan), found.n_iter)
 
 
-def learn_expansion(choice, training, C, options: Options, callbacks, **how) -> ExpansionFit:
+def fit_kernel_machine(choice, training, C, options: Options, callbacks, **how) -> ExpansionFit:
     """Fit with one C; `how` is that of `fit_expansion`."""
     with callbacks.problems(training.labels):
         space, found = fit_expansion(choice, training, [float(C)], options, callbacks.pairs, **how)

@@ -93,14 +93,14 @@ class Family:
     rows : ndarray or csr matrix of shape (n, d)
     scatter : TemperedScatter
         Of these rows.
-    powers : tuple of float
+    exponents : tuple of float
         Exponents of the scatter: all above 0, or none.
     intercept : bool, default=True
     """
 
     rows: Any
     scatter: TemperedScatter
-    powers: tuple[float, ...]
+    exponents: tuple[float, ...]
     intercept: bool = True
 
     def __post_init__(self):
@@ -108,14 +108,14 @@ class Family:
             raise ValueError(NO_SPREAD)
 
     @classmethod
-    def on(cls, space: FeatureSpace, rows, training, kind, powers, rank_tol=RANK_TOL) -> Family:
+    def on(cls, space: FeatureSpace, rows, training, kind, exponents, rank_tol=RANK_TOL) -> Family:
         """On training rows in a space that was fitted to them; only what whitens drops directions of little spread."""
-        if max(powers) <= 0 and kind == "total" and isinstance(space, Raw):
+        if max(exponents) <= 0 and kind == "total" and isinstance(space, Raw):
             scatter = standardised(rows, training.costs)
         else:
-            rank_tol = rank_tol if min(powers) > 0 else 0.0
+            rank_tol = rank_tol if min(exponents) > 0 else 0.0
             scatter = space.tempered(rows, training.codes, training.costs, kind, rank_tol)
-        return cls(rows, scatter, tuple(powers), training.intercept)
+        return cls(rows, scatter, tuple(exponents), training.intercept)
 
     @cached_property
     def coordinates(self):
@@ -123,12 +123,12 @@ class Family:
         if not self.scatter.regular:
             return self.scatter.project(self.rows, centred=self.intercept)
         constant = (self.scatter.scale == 0) & (self.scatter.mean != 0)  # columns of zeros are out already
-        return without_columns(self.rows, constant) if constant.any() and max(self.powers) > -1 else self.rows
+        return without_columns(self.rows, constant) if constant.any() and max(self.exponents) > -1 else self.rows
 
     @cached_property
     def regularizers(self) -> np.ndarray:
         """B = T / n for every exponent, in the units of `coordinates`: as diagonals where all of them are."""
-        found = [self._regularizer(p) for p in self.powers]
+        found = [self._regularizer(p) for p in self.exponents]
         if all(B.ndim == 1 for B in found):
             return np.stack(found)
         return np.stack([np.diag(B) if B.ndim == 1 else B for B in found])
@@ -141,9 +141,9 @@ class Family:
 
     def fit(self, labels, costs, Cs, options: Options, start: Start | None = None) -> FamilyFit:
         """Solve for every exponent, labelling and C."""
-        cells = np.array([[0, k, p] for p in range(len(self.powers)) for k in range(len(labels))])
+        cells = np.array([[0, k, p] for p in range(len(self.exponents)) for k in range(len(labels))])
         B = self.regularizers
-        is_identity = len(self.powers) == 1 and B.ndim == 2 and np.all(B == 1.0)
+        is_identity = len(self.exponents) == 1 and B.ndim == 2 and np.all(B == 1.0)
         quadratics = Quadratics() if is_identity else Quadratics(B)
         batch = Batch(
             rows_of(self.coordinates), labels, costs, np.asarray(Cs, dtype=float), quadratics,
@@ -191,14 +191,14 @@ class FamilyFit:
                 coef.reshape(-1, coef.shape[-1]), intercept.ravel(), centred=family.intercept
             )
             coef, intercept = flat.reshape(*coef.shape[:2], -1), shift.reshape(intercept.shape)
-        P = len(family.powers)
+        P = len(family.exponents)
         return cls(_by_member(coef, P), _by_member(intercept, P), results, (family, labels, costs))
 
     @cached_property
     def objective(self) -> np.ndarray:
         family, labels, costs = self.problems_of
         if family.scatter.regular:
-            return _by_member(self.results.objective, len(family.powers))
+            return _by_member(self.results.objective, len(family.exponents))
         # What is certified is what is returned, rounded in the user's units.
         return _objectives(family, self.coef, self.intercept, labels, costs[None] * self.results.Cs[:, None])
 
@@ -226,7 +226,7 @@ def _by_member(values, P):
 
 def _objectives(family, coef, intercept, labels, costs):
     out = np.empty(coef.shape[:3])
-    for i, p in enumerate(family.powers):
+    for i, p in enumerate(family.exponents):
         for j, cost in enumerate(costs):
             losses = hinge_losses(family.rows, (coef[i, j], intercept[i, j]), labels, cost)
             out[i, j] = family.norms(coef[i, j], p) / 2 + losses

@@ -24,7 +24,7 @@ from ..solvers.metric.alternating import solve_alternating, solve_projected_grad
 from ..solvers.metric.exact import solve_exact
 from ..solvers.metric.problem import Constrained, MetricNorm, Penalised, RadiusMarginProblem
 from .base import MarginClassifier, check_common, estimator
-from .expansion import expansion_root, learn_expansion
+from .expansion import expansion_root, fit_kernel_machine
 from .family import Family, MetricTransformerMixin, hinge_losses, metric_root, metric_root_of_blocks
 from .features import FeatureChoice, Raw
 
@@ -204,17 +204,17 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
                 "scatter='total', coupling='separate' and solver='exact'."
             )
 
-    def _learn(self, training, callbacks):
+    def _fit_data(self, training, callbacks):
         choice = FeatureChoice.of(self)
         plain = self._is_plain and not self._is_shared(training)
         if plain and choice.has_kernel and self.whitening == 0 and self.scatter == "total":
-            return self._learn_expansion(choice, training, callbacks)
+            return self._fit_expansion(choice, training, callbacks)
         space = choice.explicit(self.whitening)
         rows = space.fit(training.X, training.costs)
         self._warn_if_degenerate(space, *rows.shape)
         if plain:
-            return self._learn_plain(space, rows, training, callbacks)
-        return self._learn_metric(space, rows, training, callbacks)
+            return self._fit_plain(space, rows, training, callbacks)
+        return self._fit_metric(space, rows, training, callbacks)
 
     @property
     def _in_pairs(self):
@@ -245,7 +245,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- the plain F-SVM: one hinge problem per labelling -----------------------------------------------------------
 
-    def _learn_plain(self, space, rows, training, callbacks):
+    def _fit_plain(self, space, rows, training, callbacks):
         labels, costs, p = training.labels, training.costs, self.whitening
         family = Family.on(space, rows, training, self.scatter, (p,), self._rank_tol)
         keep_dropped(self, family.scatter.n_dropped)
@@ -303,7 +303,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             )
         return self.whitening > 0 or self.scatter == "within"
 
-    def _learn_chunks(self, training):
+    def _fit_chunked(self, training):
         scatter = training.scatter(self.scatter, self._rank_tol)
         keep_dropped(self, scatter.n_dropped)
         results = self._solve_chunks(training, training.tempered(scatter, float(self.whitening)), float(self.tol))
@@ -312,11 +312,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
 
-    def _learn_expansion(self, choice, training, callbacks):
+    def _fit_expansion(self, choice, training, callbacks):
         options = Options(float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
         # Multipliers of a smaller C are a worse start than none: those that were at their bound leave it one by one.
         alpha = self._multipliers(training) if self._previous and self.C <= self._previous.C else None
-        fit = learn_expansion(choice, training, self.C, options, callbacks, alpha=alpha)
+        fit = fit_kernel_machine(choice, training, self.C, options, callbacks, alpha=alpha)
         self._keep_expansion(fit, training)
         keep_dropped(self, 0)
         self._remember(fit.found.alpha)
@@ -326,7 +326,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- the rest of the family: a metric that is found by iteration, in standardised units ---------------------------
 
-    def _learn_metric(self, space, rows, training, callbacks):
+    def _fit_metric(self, space, rows, training, callbacks):
         labels, costs = training.labels, training.costs
         scatter = self._metric_scatter(space, rows, training)
         keep_dropped(self, scatter.n_dropped)
@@ -393,9 +393,9 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     # -- warm starts ------------------------------------------------------------------------------------------------
 
-    def _forget(self):
+    def _reset(self):
         """All but where a warm start begins."""
-        super()._forget()
+        super()._reset()
         if not self.warm_start:
             self.__dict__.pop("_previous", None)
 

@@ -70,7 +70,7 @@ class SigmaSVM(MetricTransformerMixin, HingeBaseline):
         super()._check_parameters()
         check_number("D", self.D, 0, 1, high_allowed=True)
 
-    def _learn(self, training, callbacks):
+    def _fit_data(self, training, callbacks):
         features = FeatureChoice.of(self).explicit(0.0)
         rows = features.fit(training.X, training.costs)
         space = _Space.of(rows, training.costs, float(self.D), bool(self.fit_intercept))

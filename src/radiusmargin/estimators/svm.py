@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 
 from .base import HingeBaseline, estimator
-from .expansion import learn_expansion
+from .expansion import fit_kernel_machine
 from .features import FeatureChoice
 
 
@@ -51,10 +51,10 @@ class SVM(HingeBaseline):
     _: KW_ONLY
     cache_size: float = 500
 
-    def _learn(self, training, callbacks):
+    def _fit_data(self, training, callbacks):
         choice = FeatureChoice.of(self)
         if choice.has_kernel:
-            fit = learn_expansion(choice, training, self.C, self._options, callbacks, keep_scores=False)
+            fit = fit_kernel_machine(choice, training, self.C, self._options, callbacks, keep_scores=False)
             return self._keep_expansion(fit, training)
         space = choice.explicit(0.0)
         rows = space.fit(training.X, training.costs)
@@ -64,5 +64,5 @@ class SVM(HingeBaseline):
     def _scatter_in_chunks(self):
         return False
 
-    def _learn_chunks(self, training):
+    def _fit_chunked(self, training):
         return self._solve_chunks(training, training.plain(), float(self.tol))

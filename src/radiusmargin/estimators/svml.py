@@ -13,7 +13,7 @@ from ..kernels import resolve_gamma
 from ..solvers import Options
 from ..solvers.metric.svml import ValidationError, svml
 from .base import MarginClassifier, by_rows, check_common, estimator
-from .expansion import learn_expansion
+from .expansion import fit_kernel_machine
 from .family import MetricTransformerMixin
 from .features import FeatureChoice, LinearMap, ScaledSpace
 
@@ -119,18 +119,18 @@ class SVML(MetricTransformerMixin, MarginClassifier):
         check_count("n_folds", self.n_folds)
         check_count("n_steps", self.n_steps)
 
-    def _learn(self, training, callbacks):
+    def _fit_data(self, training, callbacks):
         training = _distinct(training)
-        found = self._learn_metric(training)
+        found = self._fit_metric(training)
         mapped = replace(training, X=training.X @ found.root.T)
         choice = FeatureChoice("rbf", gamma=1.0, cache_size=self.cache_size)
         options = Options(float(self.tol), int(self.max_iter), self.n_jobs)
-        fit = learn_expansion(choice, mapped, self.C, options, callbacks, keep_scores=False)
+        fit = fit_kernel_machine(choice, mapped, self.C, options, callbacks, keep_scores=False)
         model = replace(fit.model, space=ScaledSpace(fit.model.space, LinearMap(found.root)))
         self._keep_expansion(replace(fit, model=model, vectors=training.X[fit.support]), training)
         self.components_, self.validation_path_ = found.root, np.array(found.history)
 
-    def _learn_metric(self, training):
+    def _fit_metric(self, training):
         gamma = resolve_gamma(self.gamma, training.X, training.costs)
         error = ValidationError(
             training.X, np.asarray(training.labels), training.costs, float(self.C), self._dealt(training.codes),

@@ -82,7 +82,7 @@ def search_portrait(fitted) -> dict | None:
     -------
     dict or None
         ``params`` with their ``scores``, ``members`` (params and their weights) and ``best``, as
-        `radiusmargin.plots.kinds.KindsDisplay` draws them.
+        `radiusmargin.plots.kernels.KindsDisplay` draws them.
     """
     model = final_estimator(fitted)
     if not isinstance(model, SearchEstimator):

@@ -1,7 +1,7 @@
 """Figures, as Matplotlib objects, drawn only when asked for."""
 
 from .dimension import DimensionPathDisplay
-from .kinds import KindsDisplay
+from .kernels import KindsDisplay
 from .metric import MarginDisplay, MetricDisplay
 from .selection import CVDisplay, PathDisplay
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from .kinds import KindsDisplay
+from .kernels import KindsDisplay
 
 __all__ = [
     "plot_accuracy",

@@ -62,7 +62,7 @@ def margin_views(estimator, X, y, *, column=0) -> dict[str, dict]:
     w, b = estimator.coef_[column], estimator.intercept_[column]
     L = estimator.components_
     v = np.linalg.lstsq(L.T, w, rcond=None)[0]
-    labels = estimator.learnt.reduction.columns(np.searchsorted(estimator.classes_, y))[column]
+    labels = estimator.decision_model.reduction.columns(np.searchsorted(estimator.classes_, y))[column]
     return {"before": _view(X, w, b, labels), "after": _view(X @ L.T, v, b, labels)}
 
 

@@ -25,7 +25,7 @@ from ..estimators.fsvm import keep_dropped
 from ..outofcore.fit import keep_features, keep_history, print_pass
 from ..scatter import RANK_TOL
 from ..solvers import Options
-from .candidates import Grids, candidate_groups, check_grid, check_kinds, kernel_specs, listed, sampled
+from .candidates import Grids, candidate_groups, check_grid, check_kernel_names, kernel_specs, listed, sampled
 from .ensemble import EnsembleFitter, SearchInChunks
 from .evaluate import Racing, evaluate
 from .scoring import (
@@ -65,7 +65,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
     """
 
     _accepts_sparse = True
-    _learnt = ("_model", "_sigmoids", "_directions")
+    _private_fitted = ("_model", "_sigmoids", "_directions")
 
     Cs = 10
     whitening = None
@@ -114,7 +114,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         On Ctrl-C during the scoring, `cv_results_` keeps what was finished, and the interrupt goes on. `groups` goes to a
         splitter that wants it; rows in chunks take neither, but a number of folds.
         """
-        self._forget()
+        self._reset()
         self._check_parameters()
         chunks = SearchInChunks.of(self, (X, y, sample_weight), self._in_pairs) if self._reads_chunks(X) else None
         training = self._sampled(chunks, X, groups) if chunks else self._check_training(X, y, sample_weight)
@@ -207,7 +207,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
     def _refit(self, training, specs, table):
         """Fit what was chosen to all rows; returns what the scores of each candidate are multiplied by."""
         best = best_candidate(table)
-        if self.combine == "best" and len(specs) == 1 and specs[0].units is None:
+        if self.combine == "best" and len(specs) == 1 and specs[0].scaling is None:
             self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
             return {best: 1.0}
         weights = {best: 1.0} if self.combine == "best" else ensemble_weights(table, self.band)
@@ -249,7 +249,11 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
             model.fit(*rows)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        self.best_estimator_, self.members_, self._model = model, [self.best_params_ | {"weight": 1.0}], model.learnt
+        self.best_estimator_, self.members_, self._model = (
+            model,
+            [self.best_params_ | {"weight": 1.0}],
+            model.decision_model,
+        )
         keep_dropped(self, model.n_dropped_)
         for name in SHOWN:
             if hasattr(model, name):
@@ -300,7 +304,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
     # -- checks and splits -----------------------------------------------------------------------------------------------------
 
     def _check_parameters(self):
-        check_kinds(self.kernel)
+        check_kernel_names(self.kernel)
         check_choice("combine", self.combine, ("average", "best"))
         check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))

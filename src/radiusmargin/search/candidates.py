@@ -22,7 +22,7 @@ from ..solvers import Options
 
 AUTO = ("linear", "rbf", "laplacian", "laplacian-ranks")
 NAMES = (*AUTO, "rbf-ranks", "poly", "sigmoid", "cosine")
-RANKS = "-ranks"  # ends the name of a kind that looks at features by their ranks
+RANK_SUFFIX = "-ranks"  # ends the name of a kind that looks at features by their ranks
 # What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
 SEVERAL_CS = 0.1, 1e3  # of kernels side by side, half as many as of a single one: a finer grid was not better
@@ -38,7 +38,7 @@ LEAST_OF_CLASS = 10  # rows of a class in a sample, where it has so many: two in
 class Defaults:
     """What is tried where grids leave it open: exponents, the largest C, and the relative gap of fits that are only scored."""
 
-    powers: tuple[float, ...]
+    exponents: tuple[float, ...]
     highest: float
     tol: float
 
@@ -92,20 +92,20 @@ class KernelSpec:
     """
 
     features: FeatureChoice
-    powers: tuple[float, ...]
+    exponents: tuple[float, ...]
     Cs: np.ndarray
     gammas: tuple = ("scale",)
-    units: Scaling | None = None
+    scaling: Scaling | None = None
     name: Any = None
     tol: float = KERNEL.tol
 
     def training(self, training: TrainingData) -> TrainingData:
         """Training rows in the units of this kind."""
-        return training if self.units is None else replace(training, X=self.units.rows(training.X))
+        return training if self.scaling is None else replace(training, X=self.scaling.rows(training.X))
 
     def space(self, space) -> FeatureSpace:
         """A space that was fitted to such rows, for rows in the user's units."""
-        return space if self.units is None else ScaledSpace(space, self.units)
+        return space if self.scaling is None else ScaledSpace(space, self.scaling)
 
 
 def kernel_specs(
@@ -115,28 +115,30 @@ def kernel_specs(
     names = names_of(choice.kernel, training)
     names = ("linear",) if names and linear_alone else names
     if names is None:
-        return [_alone(choice, grids, training, tuple(listed(grids.gamma)), choice.kernel)]
+        return [_unscaled_spec(choice, grids, training, tuple(listed(grids.gamma)), choice.kernel)]
     made = {}  # units are shared by the kinds that want them
-    return [_kind(name, grids, choice.with_(kernel=name.removesuffix(RANKS)), training, made) for name in names]
+    return [
+        _named_spec(name, grids, choice.with_(kernel=name.removesuffix(RANK_SUFFIX)), training, made) for name in names
+    ]
 
 
-def _alone(features, grids, training, gammas=("scale",), name=None):
+def _unscaled_spec(features, grids, training, gammas=("scale",), name=None):
     """A kind in the user's units."""
     defaults = defaults_of(features, training.X)
-    powers = defaults.powers if grids.whitening is None else tuple(float(p) for p in listed(grids.whitening))
+    exponents = defaults.exponents if grids.whitening is None else tuple(float(p) for p in listed(grids.whitening))
     Cs = initial_Cs(grids.Cs, training.weight, defaults.highest)
     if defaults is TEXT and isinstance(
         grids.Cs, Integral
     ):  # in the units of the data C is in those of one over their squares
         Cs = Cs / mean_square(training.X)
-    return KernelSpec(features, powers, Cs, gammas, name=name, tol=defaults.tol)
+    return KernelSpec(features, exponents, Cs, gammas, name=name, tol=defaults.tol)
 
 
-def _kind(name, grids, features, training, made):
+def _named_spec(name, grids, features, training, made):
     """One of several kinds. The linear family standardises by itself, fold by fold."""
     if features.is_linear:
-        return _alone(features, grids, training, name=name)
-    make = RankTransform if name.endswith(RANKS) else Standardizer
+        return _unscaled_spec(features, grids, training, name=name)
+    make = RankTransform if name.endswith(RANK_SUFFIX) else Standardizer
     if make is RankTransform and sparse.issparse(training.X):
         raise ValueError(f"kernel={name!r} needs dense rows; leave it out, or pass X.toarray().")
     if make not in made:
@@ -145,7 +147,7 @@ def _kind(name, grids, features, training, made):
     if isinstance(Cs, Integral):
         Cs = np.geomspace(*SEVERAL_CS, max(2, Cs // 2)) / training.weight.mean()
     gammas = gammas_of(grids.gamma, features.kernel, training.X)
-    return KernelSpec(features, KERNEL.powers, np.unique(Cs), gammas, made[make], name)
+    return KernelSpec(features, KERNEL.exponents, np.unique(Cs), gammas, made[make], name)
 
 
 def names_of(kernel, training) -> tuple[str, ...] | None:
@@ -217,7 +219,7 @@ def sampled(codes):
     return np.sort(np.concatenate(rows))
 
 
-def check_kinds(kernel):
+def check_kernel_names(kernel):
     """A list of kernels holds names of such as can be searched side by side."""
     if isinstance(kernel, (list, tuple)):
         if not kernel:
@@ -277,25 +279,25 @@ class Candidate:
 class CandidateGroup:
     """Members that differ in exponent and C only."""
 
-    kind: KernelSpec
+    spec: KernelSpec
     features: FeatureChoice
-    powers: tuple[float, ...]
+    exponents: tuple[float, ...]
     scatter: str = "total"
     eta: float = 0.0
 
-    def candidate(self, power, C) -> Candidate:
-        form, features = (power, float(C), self.eta, self.scatter), self.features
+    def candidate(self, exponent, C) -> Candidate:
+        form, features = (exponent, float(C), self.eta, self.scatter), self.features
         if features.is_linear:
             return Candidate(*form)
-        return Candidate(*form, features.n_components, features.gamma, self.kind.name)
+        return Candidate(*form, features.n_components, features.gamma, self.spec.name)
 
     def holds(self, candidate) -> bool:
-        return candidate.whitening in self.powers and self.candidate(candidate.whitening, candidate.C) == candidate
+        return candidate.whitening in self.exponents and self.candidate(candidate.whitening, candidate.C) == candidate
 
     @property
     def is_expansion(self) -> bool:
         """Whether kernel values are all these members need: nothing is whitened or smoothed."""
-        return self.powers == (0.0,) and self.eta == 0 and self.scatter == "total" and self.features.has_kernel
+        return self.exponents == (0.0,) and self.eta == 0 and self.scatter == "total" and self.features.has_kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,14 +305,14 @@ class Task:
     """What a way is asked: members of a group (some exponents times some Cs) on some splits, and how they are fitted."""
 
     group: CandidateGroup
-    powers: tuple[float, ...]
+    exponents: tuple[float, ...]
     Cs: np.ndarray
     splits: tuple[int, ...]
     options: Options
 
     @property
     def candidates(self) -> list[Candidate]:
-        return [self.group.candidate(p, C) for p in self.powers for C in self.Cs]
+        return [self.group.candidate(p, C) for p in self.exponents for C in self.Cs]
 
     def on(self, splits) -> Task:
         return replace(self, splits=tuple(splits))
@@ -324,20 +326,20 @@ class Task:
         return recorder.on_scores(self.candidates, split)
 
 
-def candidate_groups(grids: Grids, kind: KernelSpec) -> list[CandidateGroup]:
+def candidate_groups(grids: Grids, spec: KernelSpec) -> list[CandidateGroup]:
     """All groups that the grids ask for, of one kind.
 
     With a kernel and no number of components the exponent 0 is a group of its own, which needs no map of the kernel, and so
     is every other exponent, whose default number depends on it.
     """
     forms = list(product(listed(grids.scatter), listed(grids.eta)))
-    if kind.features.is_linear:  # what scales columns only needs no scatter
-        parts = tuple(p for p in kind.powers if p < 0), tuple(p for p in kind.powers if p >= 0)
-        return [CandidateGroup(kind, kind.features, part, *form) for part in parts if part for form in forms]
+    if spec.features.is_linear:  # what scales columns only needs no scatter
+        parts = tuple(p for p in spec.exponents if p < 0), tuple(p for p in spec.exponents if p >= 0)
+        return [CandidateGroup(spec, spec.features, part, *form) for part in parts if part for form in forms]
     groups = []
-    for gamma, n_components, form in product(kind.gammas, listed(grids.n_components), forms):
-        features = kind.features.with_(gamma=gamma, n_components=n_components)
+    for gamma, n_components, form in product(spec.gammas, listed(grids.n_components), forms):
+        features = spec.features.with_(gamma=gamma, n_components=n_components)
         apart = n_components is None and not features.is_transformer
-        for part in [(p,) for p in sorted(kind.powers)] if apart else [kind.powers]:
-            groups.append(CandidateGroup(kind, features, part, *form))
+        for part in [(p,) for p in sorted(spec.exponents)] if apart else [spec.exponents]:
+            groups.append(CandidateGroup(spec, features, part, *form))
     return groups

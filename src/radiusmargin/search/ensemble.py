@@ -53,8 +53,8 @@ class EnsembleFitter:
             own = {m: weights[m] for m in sorted(weights, key=lambda m: (m.whitening, m.C)) if group.holds(m)}
             if own:
                 fit = self._expansion if group.is_expansion else self._explicit
-                part, own_scores, own_shares, own_certificate = fit(group.kind.training(self.training), group, own)
-                parts.append(replace(part, space=group.kind.space(part.space)))
+                part, own_scores, own_shares, own_certificate = fit(group.spec.training(self.training), group, own)
+                parts.append(replace(part, space=group.spec.space(part.space)))
                 scores, certificate = scores + own_scores, certificate + own_certificate
                 shares |= zip(own, own_shares, strict=True)
         model = Ensemble(_joined(parts))
@@ -64,7 +64,7 @@ class EnsembleFitter:
     def _explicit(self, training, group, weights):
         """(model, its scores, shares, certificate) of members that share features."""
         members, costs = list(weights), training.costs
-        space = group.features.explicit(group.powers[0])
+        space = group.features.explicit(group.exponents[0])
         rows = space.fit(training.X, costs)
         fit = self._smoothed if group.eta > 0 else self._family
         coef, intercept, certificate = fit(space, rows, group, members)
@@ -86,8 +86,8 @@ class EnsembleFitter:
 
     def _family(self, space, rows, group, members):
         training, found = self.training, []
-        for power, own in groupby(members, key=lambda m: m.whitening):
-            family = Family.on(space, rows, training, group.scatter, (power,), group.features.rank_tol)
+        for exponent, own in groupby(members, key=lambda m: m.whitening):
+            family = Family.on(space, rows, training, group.scatter, (exponent,), group.features.rank_tol)
             self.n_dropped = max(self.n_dropped, family.scatter.n_dropped)
             found.append(family.fit(training.labels, training.costs, [m.C for m in own], self.options))
         certificates = [Certificate.of(f.objective, f.dual_objective, f.results.n_iter) for f in found]

@@ -58,7 +58,7 @@ class Evaluation:
         """Score the grid; where it may grow it does while the best C is at an edge."""
         added, splits = 0, tuple(range(self.table.n_splits))
         while True:
-            tasks = [Task(group, group.powers, np.asarray(Cs), splits, self.options) for group in self.groups]
+            tasks = [Task(group, group.exponents, np.asarray(Cs), splits, self.options) for group in self.groups]
             self.recorder.progress.expected += sum(len(task.candidates) for task in tasks) * len(splits)
             for together in self.strategies.batches(tasks):
                 self._race(together, splits)
@@ -83,10 +83,10 @@ class Evaluation:
         out = self.racing.eliminated(candidates, splits, self.table.dropped)
         survivors = []
         for task, own in zip(tasks, np.split(out, np.cumsum([len(t.candidates) for t in tasks])[:-1]), strict=True):
-            eliminated = own.reshape(len(task.powers), -1)
+            eliminated = own.reshape(len(task.exponents), -1)
             left = replace(
                 task,
-                powers=tuple(p for p, gone in zip(task.powers, eliminated.all(axis=1), strict=True) if not gone),
+                exponents=tuple(p for p, gone in zip(task.exponents, eliminated.all(axis=1), strict=True) if not gone),
                 Cs=task.Cs[~trailing_run(eliminated.all(axis=0))],
             )
             self.recorder.drop(set(task.candidates) - set(left.candidates))

@@ -70,7 +70,7 @@ class FoldByFold:
             return self._fitted(group, part, i, recorder)
         if self.gamma != group.features.gamma:
             self.gamma, self.maps = group.features.gamma, {}
-        known = self.maps[i].at(group.powers[0]) if i in self.maps else None
+        known = self.maps[i].at(group.exponents[0]) if i in self.maps else None
         if known is None:
             known = self.maps[i] = self._fitted(group, part, i, recorder)
         return known
@@ -78,20 +78,20 @@ class FoldByFold:
     def _fitted(self, group, part, i, recorder):
         train, test = self.data.splits[i]
         with recorder.work("fit", i):
-            space = group.features.explicit(group.powers[0])
+            space = group.features.explicit(group.exponents[0])
             rows = space.fit(part.X, part.costs)
         with recorder.work("score", i):
             return Features(space, rows, space.rows(self.data.rows(test, train)))
 
     def _fit_family(self, part, features, task):
         """Separators of all exponents; those that whiten have a range of their own."""
-        group, powers, fits = task.group, np.array(task.powers), {}
-        for some in filter(np.any, (powers <= 0, powers > 0)):
-            own = tuple(powers[some].tolist())
+        group, exponents, fits = task.group, np.array(task.exponents), {}
+        for some in filter(np.any, (exponents <= 0, exponents > 0)):
+            own = tuple(exponents[some].tolist())
             family = Family.on(features.space, features.rows, part, group.scatter, own, group.features.rank_tol)
             fit = family.fit(part.labels, part.costs, task.Cs, task.options)
             fits |= zip(own, zip(fit.coef, fit.intercept, strict=True), strict=True)
-        coef, intercept = zip(*(fits[p] for p in task.powers), strict=True)
+        coef, intercept = zip(*(fits[p] for p in task.exponents), strict=True)
         return np.array(coef), np.array(intercept)
 
     def _fit_smoothed(self, part, features, task):
@@ -104,9 +104,9 @@ class FoldByFold:
                 task.options,
                 task.group.features.rank_tol,
             )
-            for p, C in product(task.powers, task.Cs)
+            for p, C in product(task.exponents, task.Cs)
         ]
-        shape = len(task.powers), len(task.Cs), len(part.labels)
+        shape = len(task.exponents), len(task.Cs), len(part.labels)
         coef, intercept = np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models])
         return coef.reshape(*shape, -1), intercept.reshape(shape)
 
@@ -144,7 +144,7 @@ class MomentFolds:
         return bool((np.bincount(np.concatenate([train, test]), minlength=n) == 1).all())
 
     def score(self, task, recorder):
-        if task.group.eta > 0 or min(task.powers) < 0:
+        if task.group.eta > 0 or min(task.exponents) < 0:
             return task.splits
         left = [i for i in task.splits if i not in self.place]
         for folds in self._batches([i for i in task.splits if i in self.place], task):
@@ -153,7 +153,7 @@ class MomentFolds:
 
     def _batches(self, folds, task):
         (n, d), K = self.data.training.X.shape, len(self.data.training.labels)
-        numbers = n * d + len(task.powers) * d * (d + K * len(task.Cs))
+        numbers = n * d + len(task.exponents) * d * (d + K * len(task.Cs))
         if self.data.class_weight == "balanced":
             numbers = DENSE_BATCH  # every training part has class weights of its own
         size = max(1, DENSE_BATCH // numbers)
@@ -179,15 +179,15 @@ class MomentFolds:
     def _regularizers_of(self, folds, task, factors):
         """(B (P, folds, ...), which folds to trust), kept for the next Cs."""
         scatter, places = task.group.scatter, tuple(self.place[i] for i in folds)
-        key = scatter, places, task.group.powers
-        rank_tol = task.group.features.rank_tol if max(task.group.powers) > 0 else 0.0
+        key = scatter, places, task.group.exponents
+        rank_tol = task.group.features.rank_tol if max(task.group.exponents) > 0 else 0.0
         if key not in self._regularizers:
             ranks = scatter == "within" or not self.data.training.intercept
             self._regularizers[key] = self._moments_of(scatter).regularizers(
-                factors, scatter, task.group.powers, list(places), ranks=ranks, rank_tol=rank_tol
+                factors, scatter, task.group.exponents, list(places), ranks=ranks, rank_tol=rank_tol
             )
         B, trusted = self._regularizers[key]
-        return B[[task.group.powers.index(p) for p in task.powers]], trusted
+        return B[[task.group.exponents.index(p) for p in task.exponents]], trusted
 
     def _moments_of(self, scatter):
         by_class = scatter == "within" or self.data.class_weight is not None
@@ -197,7 +197,7 @@ class MomentFolds:
         return self._moments[by_class]
 
     def _fit(self, folds, factors, B, task):
-        """Separators of shape (fold, power, C, problem, feature), and their intercepts."""
+        """Separators of shape (fold, exponent, C, problem, feature), and their intercepts."""
         whole, (P, F), K = self.data.training, B.shape[:2], len(self.data.training.labels)
         cells = np.array([[f, k, p * F + f] for f in range(F) for p in range(P) for k in range(K)])
         batch = Batch(
@@ -259,27 +259,27 @@ class FoldMoments:
         accurate = (rounding < 1.0) & (left.sum(axis=1) > TRUSTED * spread.sum(axis=1))
         return S, chosen, total, np.where(accurate, rounding, np.inf)
 
-    def regularizers(self, factors, kind, powers, folds=slice(None), *, ranks=True, rank_tol=RANK_TOL):
-        """(B = D^(1/2) R^p D^(1/2) for every power and training part, which parts to trust).
+    def regularizers(self, factors, kind, exponents, folds=slice(None), *, ranks=True, rank_tol=RANK_TOL):
+        """(B = D^(1/2) R^p D^(1/2) for every exponent and training part, which parts to trust).
 
-        Scatters that are singular, up to `rank_tol`, are not to be trusted. Without `ranks` a power of 0 alone asks for standardising only, and the
+        Scatters that are singular, up to `rank_tol`, are not to be trusted. Without `ranks` a exponent of 0 alone asks for standardising only, and the
         diagonals are given: an optimal separator then lies in the range of the scatter by itself.
         """
         S, chosen, total, rounding = self.scatters(factors, kind, folds)
         trusted = np.isfinite(rounding)
         S[~trusted] = chosen[~trusted] = np.eye(S.shape[1])  # a placeholder: the rows of such a part are summed anew
         variance = np.einsum("fii->fi", S) / total[:, None]
-        if tuple(powers) == (0.0,) and not ranks:
+        if tuple(exponents) == (0.0,) and not ranks:
             return variance[None], trusted
         scale = np.sqrt(variance)
         R = chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None])
         values, vectors = eigh(R)
-        # Rounding of the largest moments must be small beside the smallest eigenvalue, to which a power is as sensitive.
+        # Rounding of the largest moments must be small beside the smallest eigenvalue, to which a exponent is as sensitive.
         least = np.maximum(rounding * values[:, -1], rank_tol**2 * np.einsum("fii->fi", R).max(axis=1))
         trusted &= values[:, 0] > least
         values = np.maximum(values, TRUSTED)
         scaled = scale[:, :, None] * vectors
-        return np.stack([(scaled * values[:, None, :] ** p) @ scaled.transpose(0, 2, 1) for p in powers]), trusted
+        return np.stack([(scaled * values[:, None, :] ** p) @ scaled.transpose(0, 2, 1) for p in exponents]), trusted
 
 
 # -- Folds of sparse data where columns are scaled at most: all of them on the one matrix, of which nothing is copied -
@@ -297,25 +297,28 @@ class SparseFolds:
 
     def score(self, task, recorder):
         group = task.group
-        if group.eta > 0 or group.scatter != "total" or max(group.powers) > 0:
+        if group.eta > 0 or group.scatter != "total" or max(group.exponents) > 0:
             return task.splits
         # Training parts that weigh their classes each in its own way have no common weights.
         apart = self.data.class_weight == "balanced"
         for splits in [(i,) for i in task.splits] if apart else [task.splits]:
-            values = [self._values(splits, p, task, recorder) for p in task.powers]
+            values = [self._values(splits, p, task, recorder) for p in task.exponents]
             with recorder.work("score", list(splits)):
                 for place, i in enumerate(splits):
-                    held_out, of_all = self.data.held_out(i), np.concatenate([of_power[place] for of_power in values])
+                    held_out, of_all = (
+                        self.data.held_out(i),
+                        np.concatenate([of_exponent[place] for of_exponent in values]),
+                    )
                     found = held_out.score_values(of_all, task.on_scores(recorder, i))
-                    task.record(recorder, i, found.reshape(len(task.powers), len(task.Cs)))
+                    task.record(recorder, i, found.reshape(len(task.exponents), len(task.Cs)))
         return ()
 
-    def _values(self, splits, power, task, recorder):
+    def _values(self, splits, exponent, task, recorder):
         """Decision values (C, K, held-out rows) of every split."""
         whole, K, Cs = self.data.training, len(self.data.training.labels), task.Cs
         costs = whole.weight * self.data.factors(self.data.splits[splits[0]][0])[whole.codes]
         with recorder.work("fit", list(splits)):
-            regularizers = self._regularizers(splits, power, costs)
+            regularizers = self._regularizers(splits, exponent, costs)
         out = [np.empty((len(Cs), K, len(self.data.splits[i][1]))) for i in splits]
         cells = np.array([[f, k, f if len(regularizers) > 1 else 0] for f in range(len(splits)) for k in range(K)])
         for block in split(len(cells), len(Cs) * whole.X.shape[1], SPARSE_BATCH):
@@ -337,16 +340,16 @@ class SparseFolds:
         values = unseen @ coef.reshape(-1, coef.shape[2]).T + intercept.ravel()
         return values.T.reshape(*intercept.shape, -1).swapaxes(0, 1)
 
-    def _regularizers(self, splits, power, costs):
+    def _regularizers(self, splits, exponent, costs):
         """B = D^(1 + p) of every training part."""
-        if power == -1:
+        if exponent == -1:
             return IDENTITY
         variances = []
         for i in splits:
             weight = np.zeros(len(costs))
             np.add.at(weight, self.data.splits[i][0], costs[self.data.splits[i][0]])
             variances.append(sparse_moments(self.data.training.X, weight)[1])
-        B = np.array(variances) ** (1 + power)
+        B = np.array(variances) ** (1 + exponent)
         return Quadratics(np.where(B > 0, B, UNUSED))
 
 
@@ -524,10 +527,10 @@ class SingleFit:
     def score(self, task, recorder):
         whole, group = self.data.training, task.group
         with recorder.work("fit", 0):
-            space = group.features.explicit(group.powers[0])
+            space = group.features.explicit(group.exponents[0])
             rows = space.fit(whole.X, whole.costs)
             rows = rows.toarray() if sparse.issparse(rows) else rows
-        for p in task.powers:
+        for p in task.exponents:
             with recorder.work("fit", 0):
                 family = Family.on(space, rows, whole, group.scatter, (p,), group.features.rank_tol)
                 for C, value in zip(task.Cs, self._values(family, task), strict=True):

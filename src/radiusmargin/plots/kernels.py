@@ -22,23 +22,23 @@ DOT = "#fdfdfd"  # not white itself, which a report gives the colour of its pape
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Mean scores of one kind: a row for each value of its second parameter, a column for each C."""
+    """Mean scores of one kernel: a row for each value of its second parameter, a column for each C."""
 
-    kind: str
+    kernel: str
     axis: str
     values: list
     Cs: np.ndarray
     scores: np.ndarray
 
     @classmethod
-    def of(cls, kind, params, scores) -> Panel:
-        axis = "whitening" if kind == "linear" else "gamma"
+    def of(cls, kernel, params, scores) -> Panel:
+        axis = "whitening" if kernel == "linear" else "gamma"
         values, Cs = sorted({p[axis] for p in params}, key=_number), np.unique([p["C"] for p in params])
         table = np.full((len(values), len(Cs)), np.nan)
         for p, score in zip(params, scores, strict=True):
             cell = values.index(p[axis]), int(np.searchsorted(Cs, p["C"]))
             table[cell] = np.fmax(table[cell], score)  # of members that differ in something else the best
-        return cls(kind, axis, values, Cs, table)
+        return cls(kernel, axis, values, Cs, table)
 
     def cell(self, params):
         return int(np.searchsorted(self.Cs, params["C"])), self.values.index(params[self.axis])
@@ -58,13 +58,13 @@ def _number(value):
 
 
 class KindsDisplay:
-    """One panel for each kind: scores by C and gamma (of the linear kind by C and whitening), the members of the average
+    """One panel for each kernel: scores by C and gamma (of the linear kernel by C and whitening), the members of the average
     as dots whose area is their weight, and the best as a cross.
 
     Parameters
     ----------
     panels : list of Panel
-        The scores of each kind.
+        The scores of each kernel.
     members : list of dict
         ``members_`` of the search.
     best : dict
@@ -74,10 +74,10 @@ class KindsDisplay:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from radiusmargin import AutoSVM
-    >>> from radiusmargin.plots.kinds import KindsDisplay
+    >>> from radiusmargin.plots.kernels import KindsDisplay
     >>> model = AutoSVM().fit(*load_iris(return_X_y=True))
     >>> display = KindsDisplay.from_estimator(model)
-    >>> [panel.kind for panel in display.panels]
+    >>> [panel.kernel for panel in display.panels]
     ['linear', 'laplacian', 'laplacian-ranks', 'rbf']
     """
 
@@ -99,9 +99,9 @@ class KindsDisplay:
         Every entry names its "kernel", "C", and its "whitening" or "gamma"; members their "weight".
         """
         panels = []
-        for kind in sorted({p["kernel"] for p in params}, key=lambda kind: (kind != "linear", kind)):
-            own = [i for i, p in enumerate(params) if p["kernel"] == kind]
-            panels.append(Panel.of(kind, [params[i] for i in own], np.asarray(scores, dtype=float)[own]))
+        for kernel in sorted({p["kernel"] for p in params}, key=lambda kernel: (kernel != "linear", kernel)):
+            own = [i for i, p in enumerate(params) if p["kernel"] == kernel]
+            panels.append(Panel.of(kernel, [params[i] for i in own], np.asarray(scores, dtype=float)[own]))
         return cls(panels, members, best)
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Self:
@@ -124,8 +124,10 @@ class KindsDisplay:
         return self
 
     def _label(self, ax, panel):
-        share = sum(m["weight"] for m in self.members if m["kernel"] == panel.kind)
-        ax.set_title(f"{panel.kind}: {share:.0%} of the average" if share else f"{panel.kind}: left out", fontsize=9)
+        share = sum(m["weight"] for m in self.members if m["kernel"] == panel.kernel)
+        ax.set_title(
+            f"{panel.kernel}: {share:.0%} of the average" if share else f"{panel.kernel}: left out", fontsize=9
+        )
         ticks = range(0, len(panel.Cs), max(1, len(panel.Cs) // 4))
         ax.set_xticks(ticks, [_short(panel.Cs[i]) for i in ticks], fontsize=8)
         ax.set_yticks(range(len(panel.values)), [_short(value) for value in panel.values], fontsize=8)
@@ -133,12 +135,12 @@ class KindsDisplay:
         ax.set_ylabel(panel.axis, fontsize=9)
 
     def _mark(self, ax, panel):
-        own = [m for m in self.members if m["kernel"] == panel.kind]
+        own = [m for m in self.members if m["kernel"] == panel.kernel]
         if own:
             x, y = np.transpose([panel.cell(m) for m in own])
             largest = max(m["weight"] for m in self.members)
             ax.scatter(
                 x, y, s=[LARGEST * m["weight"] / largest for m in own], color=DOT, edgecolor="black", linewidth=0.8
             )
-        if self.best["kernel"] == panel.kind:
+        if self.best["kernel"] == panel.kernel:
             ax.scatter(*panel.cell(self.best), marker="x", color="tab:red", s=60, linewidth=2)
