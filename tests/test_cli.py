@@ -99,7 +99,7 @@ def bad_files(folder):
         (["one.csv"], 1, "one class only"),
         (["flat.csv"], 1, "constant"),
         (["empty.csv"], 1, "empty.csv"),
-        (["odd.xyz"], 1, "unknown kind of file"),
+        (["odd.xyz"], 1, "unknown file format"),
         (["bytes.csv"], 1, "zero bytes"),
         (["no_labels.npz"], 1, "no array y"),
         (["toys.csv", "--target", "sort"], 2, "no column 'sort'"),

@@ -118,12 +118,12 @@ def ten_thousand_columns(folder):
 TABLES = [
     (decimal_comma, 0, ["decimal commas", "Take LinearSVC"], 94),
     (dates, 0, ["dates as numbers (year, month, weekday, days): day", "Take LinearSVC"], 90),
-    (identifiers, 0, ["columns left out: id (numbers the rows), customer (60 different texts)", "Take LinearSVC"], 80),
+    (identifiers, 0, ["columns left out: id (row identifier), customer (60 different texts)", "Take LinearSVC"], 80),
     (free_text, 0, ["free text, its words hashed", "Take LinearSVC"], 90),
     (
         mixed_column,
         1,
-        ["column 'age' holds numbers in 57 of 60 rows, and else 'unknown'", "--missing", "--categories"],
+        ["column 'age' holds numbers in 57 of 60 rows, and 'unknown' in the others", "--missing", "--categories"],
         None,
     ),
     (imbalance, 0, ["Balanced accuracy on t.csv", "Take LinearSVC: balanced accuracy"], 70),

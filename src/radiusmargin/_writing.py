@@ -1,4 +1,4 @@
-"""Output files: the one place where a file is written, and where it is checked beforehand that it can be."""
+"""Write output files, and check beforehand that they can be written."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["OutputError", "check_folder", "check_output", "open_output", "write_
 
 
 class OutputError(OSError):
-    """A file that cannot be written; the message names it, which that of a full disk does not."""
+    """A file that cannot be written; the message names the file, which that of a full disk does not."""
 
     def __str__(self):
         return f"{self.filename} cannot be written: {self.strerror}"
 
 
 def write_file(path, content: str | bytes) -> Path:
-    """Write text (as UTF-8) or bytes to a file, see `open_output`; returns the path."""
+    """Write text (as UTF-8) or bytes to a file by `open_output`; return the path."""
     content = content.encode() if isinstance(content, str) else content
     with open_output(path) as stream:
         stream.write(content)
@@ -29,11 +29,11 @@ def write_file(path, content: str | bytes) -> Path:
 
 @contextmanager
 def open_output(path):
-    """Open a file for bytes that are written whole or not at all.
+    """Open a file for writing bytes atomically.
 
-    A regular file, or one that does not exist, is written under another name in the same folder and renamed at the end.
-    It keeps its mode, or has the one that the umask gives a new file; symbolic links are followed. A pipe, a device, and a
-    file that a rename would take from its owner or its other names are written as they are.
+    A regular or new file is written under a temporary name in the same folder and renamed at the end. It keeps its mode;
+    a new file gets that of the umask. Symbolic links are followed. Pipes, devices, hard-linked files and files of another
+    owner are written in place.
     """
     with writing(path):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def open_output(path):
             with open(descriptor, "wb") as stream:
                 yield stream
             if known is not None:
-                os.chmod(temporary, stat.S_IMODE(known.st_mode))  # what the umask took from it
+                os.chmod(temporary, stat.S_IMODE(known.st_mode))  # the umask may have cleared bits
             os.replace(temporary, target)
         except BaseException:
             with suppress(FileNotFoundError):
@@ -58,7 +58,7 @@ def open_output(path):
 
 @contextmanager
 def writing(path):
-    """Turn errors of the operating system into an `OutputError` that names the file; a reader that left is no error."""
+    """Turn errors of the operating system into an `OutputError` that names the file; a broken pipe is passed on."""
     try:
         yield
     except (BrokenPipeError, OutputError):
@@ -68,9 +68,9 @@ def writing(path):
 
 
 def check_output(*paths) -> None:
-    """Raise the error that writing files would raise, before the work and not after it: all but a disk that fills up.
+    """Raise the error that writing files would raise, except for a full disk, before the work starts.
 
-    The folders of the files must exist; a path that is None is left out.
+    The folders of the files must exist. Paths that are None are ignored.
     """
     for path in filter(None, paths):
         with writing(path):
@@ -96,7 +96,7 @@ def check_folder(path) -> None:
     with writing(path):
         there = next(folder for folder in (path, *path.parents) if _status(folder) is not None)
         for name in path.relative_to(there).parts:
-            _status(there / name)  # the system refuses a name that is too long, also of what does not exist
+            _status(there / name)  # raises for a name that is too long, even if there is no such file
         _try_temporary(there)
 
 
@@ -107,7 +107,7 @@ def _try_temporary(folder):
 
 
 def _status(path):
-    """Return the status of what a path leads to, None where there is nothing."""
+    """Return the status of a path, following links; None if it does not exist."""
     try:
         return os.stat(path)
     except FileNotFoundError:
@@ -115,14 +115,14 @@ def _status(path):
 
 
 def _is_replaceable(known, folder) -> bool:
-    """Whether a rename does to a file what writing it does: a regular file of ours, under one name, in a folder of ours."""
+    """Whether replacing a file is the same as writing it: a regular file of ours without hard links, in our folder."""
     if not stat.S_ISREG(known.st_mode) or known.st_nlink > 1 or not os.access(folder, os.W_OK):
         return False
     return not hasattr(os, "geteuid") or (known.st_uid, known.st_gid) == (os.geteuid(), os.getegid())
 
 
 def _make_temporary(folder, mode):
-    """Make a file of a name that no other has, short whatever the target's name, with at most the given mode."""
+    """Create a file under a new, short name, with at most the given mode."""
     while True:
         path = os.path.join(folder, f".radiusmargin-{secrets.token_hex(6)}")
         with suppress(FileExistsError):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from radiusmargin import FSVM
-from radiusmargin.paper import Spec, Store, cells, exhibits, load_spec, make_plan
+from radiusmargin.paper import Spec, Store, cells, figures, load_spec, make_plan
 from radiusmargin.paper.face_cells import nested_views, verified
 from radiusmargin.paper.face_figures import published_curves, roc_curves, roc_table, systems_table
 from radiusmargin.paper.faces import PairFeatures, PairVerifier, cross_verify, features, inner_splits, make_pairs
@@ -262,11 +262,11 @@ def test_accuracies_of_other_systems_are_read_from_their_curves(deposited):
 def test_files_and_figures_are_written(outcome, tmp_path):
     pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     roc = replace(outcome, spec=SPEC.with_options(name="figure5", quantity="roc"))
-    paths = write_all(roc, tmp_path) + exhibits.save_figures(exhibits.from_outcome(roc), tmp_path)
+    paths = write_all(roc, tmp_path) + figures.save_figures(figures.from_outcome(roc), tmp_path)
     assert {path.name for path in paths} == {f"figure5.{s}" for s in ("md", "tex", "csv", "html", "svg", "png")}
     assert all(path.stat().st_size > 100 for path in paths)
     assert [row[0].text for row in roc_table(roc).rows] == ["SVM, generated", "F-SVM, generated", "LDML, generated"]
-    assert exhibits.from_outcome(outcome).figures == {}
+    assert figures.from_outcome(outcome).figures == {}
 
 
 def test_recipes_for_the_same_pairs_are_no_sets_to_recommend_a_model_on(outcome):

@@ -75,7 +75,7 @@ def test_decimal_commas_with_semicolons(write):
     task = read_table(write("t.csv", "a;b;y\n1,5;1.234,5;u\n-2,25;12,0;v\n3;7;u\n"))
     np.testing.assert_array_equal(numbers(task), [[1.5, 1234.5], [-2.25, 12], [3, 7]])
     assert "decimal commas" in task.note
-    assert "thousands separators taken out: b" in task.note
+    assert "thousands separators removed: b" in task.note
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_missing_values_are_filled_and_told(write):
     np.testing.assert_array_equal(numbers(task), expected)
     assert task.y.tolist() == [0, 1, 0, 1, 0]
     assert "median of the training rows: a (2)" in task.note
-    assert "a category of their own: b (1)" in task.note
+    assert "encoded as a category: b (1)" in task.note
     assert "rows without a label left out: 1" in task.note
 
 
@@ -196,7 +196,7 @@ def test_missing_file(tmp_path, suffix):
 
 
 def test_unknown_kind_and_folder(tmp_path, write):
-    with pytest.raises(DataError, match=r"unknown kind of file '.xlsx'; known are .csv"):
+    with pytest.raises(DataError, match=r"unknown file format '.xlsx'; known are .csv"):
         read_table(write("t.xlsx", "a"))
     with pytest.raises(DataError, match="is a folder"):
         read_table(tmp_path)
@@ -229,7 +229,7 @@ def test_arff(write, compress):
     np.testing.assert_array_equal(numbers(task), [[1, 0, 0, 1], [8, 0, 1, 0], [9, 1, 0, 0], [8, 0, 0, 1]])
     assert task.y.tolist() == ["ball", "ball", "cube", "cube"]
     assert "median of the training rows: size (1)" in task.note
-    assert "a category of their own: hue (1)" in task.note
+    assert "encoded as a category: hue (1)" in task.note
 
 
 @pytest.mark.parametrize("content", ["", "hello\n", ARFF.replace("numeric", "string"), ARFF.split("1,red")[0]])
@@ -285,7 +285,7 @@ def test_npz_with_one_matrix(tmp_path):
     ("arrays", "message"),
     [
         ({"A": [1], "B": [2]}, "needs arrays X and y; it has A, B"),
-        ({"X": [[1], [2]], "y": [0]}, "do not fit"),
+        ({"X": [[1], [2]], "y": [0]}, "do not match"),
         ({"X": [[1], [2]]}, "has no array y"),
         ({"X": [["a"], ["b"]], "y": [0, 1]}, "not numbers"),
         ({"X": [[1], [2]], "y": [0, np.nan]}, "missing or infinite"),

@@ -1,4 +1,4 @@
-"""A stranger's table: reading it, finding out what its columns hold, and making numbers of it."""
+"""Read a table from a file, infer the type of each column, and encode it as numbers."""
 
 from .read import read_table
 from .task import DataError, MissingDependencyError, TaskData, UnknownNameError

@@ -1,4 +1,4 @@
-"""The last gate of every loader: labels that are labels, numbers that are numbers."""
+"""Checks that every loader applies to labels and features."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .task import DataError, MissingDependencyError, TaskData
 
 __all__ = ["checked_task", "clean_labels", "impute_median", "listed", "require_size"]
 
-#: A column with more different values than this, and than half the rows, holds no labels or categories.
+#: A column with more distinct values than this, and than half the rows, is not a label or a category.
 MANY_VALUES = 20
 
-#: What a table of dense columns may have: so many of them, with names of so many characters, of which a message shows some.
+#: Limits of a dense table: number of columns, characters in a column name, and characters of a name in a message.
 MOST_COLUMNS, LONGEST_NAME, LONGEST_SHOWN = 100_000, 1_000_000, 200
 
 
 def listed(names, limit=6) -> str:
-    """Names for a message, the first few where there are many.
+    """Join names for a message; of many names, only the first few.
 
     >>> listed(["a", "b"]), listed("abcd", limit=2)
     ('a, b', 'a, b, … (4)')
@@ -31,12 +31,12 @@ def require_size(path, n_columns, names=()) -> None:
     """Refuse a table that has more columns, or a longer name, than can be handled within seconds."""
     if n_columns > MOST_COLUMNS:
         raise DataError(
-            f"{path} has {n_columns:,} columns; at most {MOST_COLUMNS:,} are read: choose among them, write a LIBSVM file,"
+            f"{path} has {n_columns:,} columns, more than the limit of {MOST_COLUMNS:,}: select columns, write a LIBSVM file,"
             " or fit a model in Python"
         )
     if (longest := max(map(len, names), default=0)) > LONGEST_NAME:
         raise DataError(
-            f"{path} has a column name of {longest:,} characters, and {LONGEST_NAME:,} are the most: is it a table?"
+            f"{path} has a column name of {longest:,} characters, more than the limit of {LONGEST_NAME:,}: is it a table?"
         )
 
 
@@ -45,7 +45,7 @@ def too_many_values(n_values, n_rows) -> bool:
 
 
 def clean_labels(y, name="target") -> np.ndarray:
-    """Labels as integers or strings; a DataError where the column is a quantity rather than a label.
+    """Convert labels to integers or strings; raise a DataError if the column looks like a quantity or an identifier.
 
     >>> clean_labels([1.0, 2.0, 1.0])
     array([1, 2, 1])
@@ -64,8 +64,8 @@ def clean_labels(y, name="target") -> np.ndarray:
     n_values = len(np.unique(y))
     if n_values < 2:
         raise DataError(
-            f"column {name!r} holds one class only ({y[0]!s}): classification needs two or more (rows without a label, among "
-            "them NA and the like, are left out)"
+            f"column {name!r} holds one class only ({y[0]!s}): classification needs two or more (rows whose label is missing, "
+            "such as NA, are left out)"
             if len(y)
             else f"column {name!r} holds no labels"
         )
@@ -77,13 +77,13 @@ def clean_labels(y, name="target") -> np.ndarray:
         )
     if y.dtype.kind == "U":
         return y
-    # scikit-learn takes fractional labels for a regression target, and what is larger than an integer would lose its
-    # digits: both travel as text
+    # scikit-learn takes fractional labels for a regression target, and integers beyond 2^53 lose digits as floats: both
+    # are kept as text
     return y.astype(str) if real or np.abs(y.astype(float)).max() >= 2**53 else y.astype(np.int64)
 
 
 def impute_median(X, feature_names) -> tuple[np.ndarray, list[str]]:
-    """Replace NaN by the median of its column; columns with nothing but NaN are left as they are.
+    """Replace NaN by the median of its column; columns that are all NaN are left unchanged.
 
     >>> impute_median(np.array([[1.0], [np.nan], [3.0]]), ["a"])
     (array([[1.],
@@ -108,7 +108,7 @@ def _constant_columns(X) -> np.ndarray:
 
 
 def checked_task(name, X, y, feature_names, *, messages=(), splits=None) -> TaskData:
-    """A TaskData whose features are finite and not all constant, and whose y has at least two classes."""
+    """Build a TaskData; raise a DataError if features are not finite, or all of them are constant."""
     if not X.shape[0]:
         raise DataError(f"{name} holds no rows")
     if not X.shape[1]:
@@ -127,7 +127,7 @@ def checked_task(name, X, y, feature_names, *, messages=(), splits=None) -> Task
 
 
 def import_pandas():
-    """Pandas, or an error that says how to get it: reading tables is its only use, so it stays optional."""
+    """Import pandas, an optional dependency; raise an error that says how to install it."""
     try:
         import pandas
     except ImportError as error:
@@ -138,7 +138,7 @@ def import_pandas():
 
 
 def label_values(series):
-    """Numbers stay numbers, whatever their pandas type; all else is text."""
+    """Convert a column of labels to a NumPy array: numeric dtypes to numbers, all others to text."""
     pd = import_pandas()
     if pd.api.types.is_numeric_dtype(series.dtype):
         values = series.to_numpy()

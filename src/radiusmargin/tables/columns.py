@@ -1,7 +1,7 @@
-"""What each column of a table holds: numbers, categories, dates, text, or nothing one can learn from.
+"""Infer the type of each column of a table: number, category, date, text, or not usable.
 
-Only the kind of a column is found out here, from all rows. What is estimated (medians, categories) is fitted later, on
-training rows, by :class:`~radiusmargin.tables.table_encoder.TableEncoder`.
+Only the type is inferred here, from all rows. Medians and categories are fitted later, on training rows, by
+:class:`~radiusmargin.tables.table_encoder.TableEncoder`.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from .task import DataError, UnknownNameError
 
 __all__ = ["Columns", "column_kinds", "parse_dates"]
 
-#: How dates are written, in the order of trying; ISO 8601 includes times and zones.
+#: Date formats in the order in which they are tried; ISO 8601 includes times and time zones.
 DATE_FORMATS = (
     "ISO8601", "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%Y %H:%M",
     "%m/%d/%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y",
 )  # fmt: skip
 
-#: A column with at least this share of numbers or dates is meant as one: what else is in it is asked about.
+#: A column with at least this share of numbers or dates is taken for one; other values in it raise an error.
 MOSTLY = 0.8
 
-#: Texts of this many words on average are prose rather than names.
+#: A column whose texts have this many words on average is free text, not names.
 PROSE_WORDS = 3
 
-#: What a cell may hold that is no single value: Parquet has columns of these.
+#: Types of cells that are not a single value; Parquet has columns of these.
 NESTED = (list, tuple, set, dict, np.ndarray)
 
-#: Names of columns that number the rows.
+#: Names of columns that hold row identifiers.
 IDENTIFIER = re.compile(
     r"(row|index|id|nr|no|key|uuid|column 1|unnamed: 0)|.*[_ -](id|key|uuid)|.*[a-z]I[dD]", re.ASCII
 )
@@ -39,7 +39,7 @@ IDENTIFIER = re.compile(
 
 @dataclass(frozen=True)
 class Columns:
-    """The kinds of the columns that are used, and a sentence about whatever is not obvious.
+    """Types of the columns that are used, and messages about the others.
 
     ``kinds`` maps a name to ``"number"``, ``"category"``, ``"text"`` or ``"date FORMAT"``.
     """
@@ -49,19 +49,19 @@ class Columns:
 
 
 def column_kinds(frame, *, categories=(), drop=()) -> Columns:
-    """Find out what the columns of a table hold.
+    """Infer the types of the columns of a table.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         The features.
     categories, drop : iterable of str
-        Columns that are categories whatever they look like, and columns to leave out.
+        Columns to treat as categories whatever they hold, and columns to leave out.
 
     Raises
     ------
     DataError
-        If a column holds numbers or dates but for a few words: the message asks what those mean.
+        If a column holds numbers or dates except for a few words; the message names the words and the options that help.
 
     Examples
     --------
@@ -115,11 +115,11 @@ def _sentences(kinds, left_out):
 
 
 def _kind_of_numbers(series, name):
-    """Numbers are numbers, but for a column that only counts the rows and says so by its name."""
+    """Type of a numeric column: "number", unless its name and distinct integers mark it as a row identifier."""
     if IDENTIFIER.fullmatch(str(name).strip()) or IDENTIFIER.fullmatch(str(name).strip().lower()):
         values = series.dropna().to_numpy(dtype=float)
         if len(values) == len(series) and len(np.unique(values)) == len(values) and (values == np.round(values)).all():
-            return "", "numbers the rows"
+            return "", "row identifier"
     return "number", ""
 
 
@@ -134,7 +134,7 @@ def _kind_of_texts(series, name):
         return "category", ""
     texts = values.astype(str).str.strip()
     numbers = pd.to_numeric(texts, errors="coerce")
-    if numbers.notna().all():  # whole ones beyond 64 bits
+    if numbers.notna().all():  # integers beyond 64 bits
         return _kind_of_numbers(numbers.reindex(series.index), name)
     _require_numbers_throughout(pd, texts, name)
     form = _date_format(pd, texts, name)
@@ -149,19 +149,27 @@ def _kind_of_texts(series, name):
 
 
 def _require_numbers_throughout(pd, texts, name):
-    """Ask what a few words mean in a column of numbers; as categories, every number would be one."""
+    """Raise a DataError if a numeric column has a few words in it; as a category, every number would be a category."""
     words = texts[pd.to_numeric(texts, errors="coerce").isna()]
     if len(words) > (1 - MOSTLY) * len(texts) or texts.nunique() <= 2:
         return
     found = listed([repr(word) for word in words.value_counts().index], 5)
     raise DataError(
-        f"column {name!r} holds numbers in {len(texts) - len(words)} of {len(texts)} rows, and else {found}: are these "
-        f"missing values? Then say --missing {words.iloc[0]!r}. Is the column a category? Then say --categories {name!r}"
+        f"column {name!r} holds numbers in {len(texts) - len(words)} of {len(texts)} rows, and {found} in the others. "
+        + _remedy(words.iloc[0], name)
+    )
+
+
+def _remedy(word, name) -> str:
+    """Advice on values that do not fit their column, for the command line and for `read_table`."""
+    return (
+        f"Pass missing=[{word!r}] if these are missing values, or categories=[{name!r}] if the column is a category"
+        f" (command line: --missing {word!r}, --categories {name!r})"
     )
 
 
 def _date_format(pd, texts, name):
-    """How the dates of a column are written, None if it holds none."""
+    """Find the format of the dates in a column; None if it holds no dates."""
     if not texts.str.contains(r"\d").iloc[:100].mean() >= MOSTLY:
         return None
     head = texts.iloc[:100]
@@ -173,22 +181,21 @@ def _date_format(pd, texts, name):
     if likely:
         strange = texts[_parsed_dates(pd, texts, likely[0]).isna()]
         raise DataError(
-            f"column {name!r} holds dates in {len(texts) - len(strange)} of {len(texts)} rows, and else "
-            f"{listed([repr(text) for text in strange.unique()], 5)}: are these missing values? Then say --missing "
-            f"{strange.iloc[0]!r}. Is the column a category? Then say --categories {name!r}"
+            f"column {name!r} holds dates in {len(texts) - len(strange)} of {len(texts)} rows, and "
+            f"{listed([repr(text) for text in strange.unique()], 5)} in the others. {_remedy(strange.iloc[0], name)}"
         )
     return None
 
 
 def _parsed_dates(pd, texts, form):
-    # Years with a fraction and bare numbers are no dates, though ISO 8601 has 2020 for a year.
+    # ISO 8601 allows 2020 for a year; here bare numbers, and years with a fraction, are not dates.
     if form == "ISO8601":
         texts = texts.where(texts.str.contains(r"^\d{4}-?\d{2}-?\d{2}(?:$|[T ])", regex=True))
     return pd.to_datetime(texts, format=form, errors="coerce", utc=True)
 
 
 def parse_dates(series, form):
-    """The dates of a column written in a given format, gaps as NaT; a DataError that names what is no date."""
+    """Parse the dates of a column in a given format, gaps as NaT; raise a DataError that names what is not a date."""
     pd = import_pandas()
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         return pd.to_datetime(series, utc=True)
@@ -196,6 +203,8 @@ def parse_dates(series, form):
     dates = _parsed_dates(pd, texts, form)
     strange = texts[dates.isna() & series.notna()]
     if len(strange):
-        told = "ISO 8601" if form == "ISO8601" else form
-        raise DataError(f"column {series.name!r} must hold dates written as {told}, got {listed(strange.unique(), 3)}")
+        shown = "ISO 8601" if form == "ISO8601" else form
+        raise DataError(
+            f"column {series.name!r} must hold dates in the format {shown}, got {listed(strange.unique(), 3)}"
+        )
     return dates

@@ -1,4 +1,4 @@
-"""Delimited text as people write it: encoding, separator, decimal mark, thousands and header are found out and told."""
+"""Read delimited text; infer encoding, separator, decimal mark, thousands separators and header, and report them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from .task import DataError
 
 __all__ = ["Dialect", "find_dialect", "read_csv", "require_unique"]
 
-#: Cells that stand for "not known" in a text table. pandas' own longer list would also swallow "None",
-#: which is a category in many tables.
+#: Cells that stand for a missing value. The longer list of pandas has "None", which is a category in many tables.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL")
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
-#: How much of a file is looked at to find out how it is written.
+#: Size of the sample from which the dialect of a file is inferred.
 SAMPLE_LINES, SAMPLE_CHARACTERS = 200, 1_000_000
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text table is written."""
+    """Encoding, separator and decimal mark of a text table."""
 
     encoding: str = "utf-8-sig"
     separator: str = ","
@@ -35,10 +34,10 @@ class Dialect:
 
     @property
     def messages(self) -> list[str]:
-        """What differs from UTF-8, commas and points, which need no words."""
+        """Messages about what differs from UTF-8, commas and decimal points."""
         said = []
         if self.encoding != "utf-8-sig":
-            said.append(f"read as {self.encoding}, for it is not UTF-8")
+            said.append(f"read as {self.encoding}, since it is not UTF-8")
         if self.separator != ",":
             said.append(f"columns are separated by {SEPARATORS[self.separator]}")
         if self.decimal != ".":
@@ -47,14 +46,14 @@ class Dialect:
 
 
 def read_csv(path, separator=None, missing=()):
-    """A delimited text file as a data frame, and messages about what was found out.
+    """Read a delimited text file; return a data frame and messages about what was inferred.
 
     Parameters
     ----------
     path : str or Path
     separator : str, optional
-        By default found out, as are the encoding (UTF-8, UTF-16 with its mark, else Windows-1252), the decimal mark,
-        and whether the first line is a header: a line of numbers only is a row.
+        Inferred by default, as are the encoding (UTF-8, UTF-16 with a byte order mark, else Windows-1252), the decimal
+        mark, and whether the first line is a header: a line of numbers only is a row.
     missing : iterable of str
         Words that stand for a missing value, beside the usual ones.
     """
@@ -72,7 +71,7 @@ def read_csv(path, separator=None, missing=()):
         headless = all(_is_number(cell, dialect.decimal) for cell in names)
         if headless:
             names = [f"x{j + 1}" for j in range(len(names))]
-            messages.append("no header line: columns are called x1, x2, …")
+            messages.append("no header line: columns are named x1, x2, …")
         names = [name or f"column {j + 1}" for j, name in enumerate(names)]
         require_unique(names, path)
         with _text(path, dialect.encoding) as lines:
@@ -94,14 +93,14 @@ def _parsed(pd, path, lines, **options):
 
 
 def require_unique(names, path):
-    """Refuse two columns of one name."""
+    """Raise a DataError if two columns have the same name."""
     repeated = sorted(str(name) for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise DataError(f"{path} has columns of the same name: {listed(repeated)}; rename them")
 
 
 def find_dialect(path, separator=None) -> Dialect:
-    """How a file is written, by its bytes and its first lines."""
+    """Infer the dialect of a file from its bytes and its first lines."""
     encoding = _encoding(path)
     lines = _first_lines(path, encoding)
     if not lines:
@@ -113,7 +112,7 @@ def find_dialect(path, separator=None) -> Dialect:
 
 
 def _encoding(path) -> str:
-    """UTF-8 if all of it is, UTF-16 by its mark, else Windows-1252, or Latin-1 where that has holes."""
+    """Infer the encoding: UTF-16 by its mark, UTF-8 if all bytes are valid, else Windows-1252 or, failing that, Latin-1."""
     decoders = {name: codecs.getincrementaldecoder(name)() for name in ("utf-8-sig", "cp1252", "latin-1")}
     with open_binary(path) as stream:
         start = stream.read(2)
@@ -146,7 +145,7 @@ def _text(path, encoding):
 
 
 def _first_lines(path, encoding) -> list[str]:
-    """The first lines that are not blank, without what is in quotes and could hold separators."""
+    """Read the first lines that are not blank."""
     lines, size = [], 0
     with _text(path, encoding) as stream:
         for line in stream:
@@ -159,7 +158,7 @@ def _first_lines(path, encoding) -> list[str]:
 
 
 def _separator(lines) -> str:
-    """The one that cuts all lines into as many pieces; else the most frequent one of the first line.
+    """Infer the separator: one that occurs equally often in all lines, else the most frequent in the first line.
 
     >>> _separator(["a;b, c;d", "1,5;2;3"])
     ';'
@@ -174,10 +173,10 @@ def _separator(lines) -> str:
 
 
 def _decimal(lines, separator) -> str:
-    """The decimal mark: a comma where cells need one and more do than need a point.
+    """Infer the decimal mark: a comma if more cells need a decimal comma than need a decimal point.
 
-    A comma before three digits may part thousands; it is a decimal mark if nothing in the table tells otherwise and
-    commas do not part the columns.
+    A comma before three digits may be a thousands separator. It is a decimal mark if nothing in the table contradicts it
+    and commas do not separate the columns.
 
     >>> _decimal(["1,5;x", "1.234,25;y"], ";"), _decimal(['"1,234.5",x'], ","), _decimal(["1,234;2.5"], ";")
     (',', '.', '.')
@@ -205,7 +204,7 @@ def _is_number(cell, decimal) -> bool:
 
 
 def _without_thousands(pd, frame, decimal, messages):
-    """The table with numbers in place of texts such as 1.234,5 or 1,234.5, where a whole column is so written."""
+    """Convert columns whose texts are all numbers with thousands separators, such as 1.234,5 or 1,234.5."""
     groups = r"'\u00a0 " + (r"\." if decimal == "," else ",")
     pattern = rf"[+-]?\d{{1,3}}([{groups}]\d{{3}})*(\{decimal}\d+)?"
     changed = {}
@@ -215,7 +214,7 @@ def _without_thousands(pd, frame, decimal, messages):
             plain = frame[name].str.replace(rf"[{groups}]", "", regex=True).str.replace(decimal, ".", regex=False)
             changed[name] = pd.to_numeric(plain)
     if changed:
-        messages.append(f"thousands separators taken out: {listed(changed)}")
+        messages.append(f"thousands separators removed: {listed(changed)}")
     return frame.assign(**changed) if changed else frame
 
 

@@ -1,4 +1,4 @@
-"""Opening a user's file: bounded where it is packed, and with one kind of error for whatever is wrong with it."""
+"""Open a user's file: limit the size of what is decompressed, and raise one type of error for whatever is wrong."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from .task import DataError
 
 __all__ = ["open_binary", "readable", "require_no_bomb"]
 
-#: What a packed file may become: so many bytes, or so many times its own size. Beyond both it is taken for a bomb.
+#: Limits of a decompressed file: bytes, and multiples of its own size. Beyond both it is taken for a decompression bomb.
 MOST_UNPACKED, MOST_RATIO = 2**30, 100
 
-#: What the format libraries raise on a bad file.
+#: Exceptions that the format libraries raise on a bad file.
 UNREADABLE = (
-    OSError,  # no permission, a folder, not gzip after all; SciPy's ArffError
-    EOFError,  # a gzip file that was cut off
-    zlib.error,  # a gzip file that was damaged
-    ValueError,  # malformed content, of pandas, NumPy and scikit-learn
-    NotImplementedError,  # what SciPy raises for ARFF attributes of texts or dates, and zipfile for other compressions
-    zipfile.BadZipFile,  # an npz file that was cut off or damaged
+    OSError,  # no permission, a folder, not gzip; SciPy's ArffError
+    EOFError,  # a truncated gzip file
+    zlib.error,  # a damaged gzip file
+    ValueError,  # malformed content, from pandas, NumPy and scikit-learn
+    NotImplementedError,  # ARFF attributes of type string or date (SciPy), unknown compression methods (zipfile)
+    zipfile.BadZipFile,  # a truncated or damaged npz file
     RuntimeError,  # an encrypted zip
-    MemoryError,  # an array that is announced larger than it can be
-    OverflowError,  # a number of more than 64 bits where an integer is wanted
-    KeyError, IndexError, TypeError, AttributeError, SyntaxError, struct.error, tokenize.TokenError,  # headers
-    csv.Error,  # a field longer than the csv module takes
+    MemoryError,  # a header that declares too large an array
+    OverflowError,  # an integer of more than 64 bits
+    KeyError, IndexError, TypeError, AttributeError, SyntaxError, struct.error, tokenize.TokenError,  # bad headers
+    csv.Error,  # a field longer than the limit of the csv module
 )  # fmt: skip
 
 
 @contextmanager
 def readable(path):
-    """Failures of the format libraries as one kind of error that names the file."""
+    """Context manager: turn the exceptions of the format libraries into a DataError that names the file."""
     try:
         yield
     except DataError:
@@ -50,19 +50,19 @@ def readable(path):
             " save it as UTF-8 and try again"
         ) from error
     except UNREADABLE as error:
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{path} cannot be read: {told}") from error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(f"{path} cannot be read: {reason}") from error
 
 
 def open_binary(path):
-    """The bytes of a file, unpacked where its name ends in .gz."""
+    """Open a file for reading bytes; decompress it if its name ends in .gz."""
     if Path(path).suffix == ".gz":
         return io.BufferedReader(_Unpacked(path), 2**18)
     return open(path, "rb")
 
 
 class _Unpacked(io.RawIOBase):
-    """What a gzip file holds, as long as that is no bomb."""
+    """Stream of a decompressed gzip file, with a limit on its size."""
 
     def __init__(self, path):
         self._path, self._stream, self._n_bytes = path, gzip.GzipFile(path, "rb"), 0
@@ -83,9 +83,9 @@ class _Unpacked(io.RawIOBase):
 
 
 def require_no_bomb(path, n_bytes):
-    """Refuse what unpacks to far more than its size, before it fills the memory."""
+    """Raise a DataError for a decompression bomb, before it fills the memory."""
     if n_bytes > max(MOST_UNPACKED, MOST_RATIO * Path(path).stat().st_size):
         raise DataError(
-            f"{path} unpacks to {n_bytes / 2**30:.3g} GB or more, over {MOST_RATIO} times its size: it is not read;"
-            " unpack it yourself if it is meant"
+            f"{path} decompresses to {n_bytes / 2**30:.3g} GB or more, over {MOST_RATIO} times its size, and is not read;"
+            " decompress it first if that is intended"
         )

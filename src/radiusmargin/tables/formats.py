@@ -1,4 +1,4 @@
-"""File formats: each function reads one kind of file, and refuses in a sentence what it cannot read."""
+"""Readers of file formats, one function each; a DataError says what cannot be read."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .task import DataError, MissingDependencyError
 
 __all__ = ["read_arff", "read_idx", "read_npz", "read_parquet", "read_svmlight"]
 
-#: Columns of a LIBSVM file, whose last index is all there is to tell how many it has.
+#: Limit on the columns of a LIBSVM file, whose number is known from the largest index only.
 MOST_COLUMNS = 10_000_000
 
 
 def read_parquet(path):
-    """A Parquet file as a data frame (needs pyarrow), and no messages."""
+    """Read a Parquet file (needs pyarrow); return a data frame and an empty list of messages."""
     pd = import_pandas()
     if not Path(path).exists():
         raise DataError(f"there is no file {path}")
@@ -48,12 +48,12 @@ def read_parquet(path):
 
 
 def _decoded(value):
-    """Text in place of bytes, which is how some programs write text; what is no text keeps its differences."""
+    """Decode bytes, which some programs write for text; invalid bytes are escaped, so that values stay distinct."""
     return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
 
 
 def read_arff(path):
-    """An ARFF file as a data frame, nominal attributes as text, and no messages."""
+    """Read an ARFF file; return a data frame, nominal attributes as text, and an empty list of messages."""
     pd = import_pandas()
     with readable(path):
         with open_binary(path) as stream:
@@ -62,7 +62,7 @@ def read_arff(path):
         require_size(path, len(names), names)
         try:
             records, meta = arff.loadarff(io.StringIO(text))
-        except StopIteration:  # how SciPy's reader ends on a file without a header
+        except StopIteration:  # raised by SciPy's reader on a file without a header
             raise DataError(f"{path} is empty, or has no @data section") from None
         except IndexError:
             raise DataError(f"{path} has a row with fewer values than attributes") from None
@@ -77,7 +77,7 @@ def read_arff(path):
 
 
 def _require_as_many_values(path, text, n_attributes):
-    """SciPy's reader passes over values beyond the last attribute."""
+    """Raise a DataError for rows with too many values, which SciPy's reader ignores."""
     lines = text.splitlines()
     start = next(i for i, line in enumerate(lines) if line.strip().lower().startswith("@data")) + 1
     for number, line in enumerate(lines[start:], start + 1):
@@ -88,7 +88,7 @@ def _require_as_many_values(path, text, n_attributes):
 
 
 def read_npz(path) -> dict[str, np.ndarray]:
-    """The arrays of an ``.npz`` file; pickled objects are refused, since loading one runs its code."""
+    """Read the arrays of an ``.npz`` file; pickled objects are refused, since loading one runs its code."""
     with readable(path), open(path, "rb") as stream:
         archive = np.load(stream, allow_pickle=False)
         if isinstance(archive, np.ndarray):
@@ -97,28 +97,28 @@ def read_npz(path) -> dict[str, np.ndarray]:
         arrays = {key: archive[key] for key in archive.files}
     foreign = [key for key, array in arrays.items() if not isinstance(array, np.ndarray)]
     if foreign:
-        raise DataError(f"{path} is a zip file, but no .npz archive: it holds {listed(foreign)}")
+        raise DataError(f"{path} is a zip file but not an .npz archive: it holds {listed(foreign)}")
     return arrays
 
 
 def read_svmlight(path, *, zero_based="auto", n_features=None):
-    """A LIBSVM/SVMlight text file, gzipped or not: sparse X and y."""
+    """Read a LIBSVM/SVMlight text file, gzipped or not; return sparse X and y."""
     with readable(path), open_binary(path) as stream:
         X, y = load_svmlight_file(stream, zero_based=zero_based, n_features=n_features)
     if not X.shape[0]:
         raise DataError(f"{path} is empty")
     if X.shape[1] > MOST_COLUMNS:
         raise DataError(
-            f"{path} has an index of {X.shape[1]:,}; at most {MOST_COLUMNS:,} columns are read: renumber them"
+            f"{path} has a column index of {X.shape[1]:,}, more than the limit of {MOST_COLUMNS:,}: renumber the columns"
         )
     return X, y
 
 
 def read_idx(path) -> np.ndarray:
-    """An array of bytes in the IDX format of MNIST, gzipped or not.
+    """Read an array of bytes in the IDX format of MNIST, gzipped or not.
 
-    Two zero bytes, a type code (8: unsigned byte), the number of axes, their lengths as big-endian 32-bit
-    integers, then the values in C order.
+    The format is two zero bytes, a type code (8: unsigned byte), the number of axes, their lengths as big-endian
+    32-bit integers, then the values in C order.
     """
     with readable(path):
         with open_binary(path) as stream:
@@ -129,5 +129,5 @@ def read_idx(path) -> np.ndarray:
         shape = tuple(np.frombuffer(content, ">u4", count=n_axes, offset=4).tolist())
         values = np.frombuffer(content, np.uint8, offset=4 + 4 * n_axes)
         if values.size != np.prod(shape, dtype=int):
-            raise DataError(f"{path} announces shape {shape} but holds {values.size} values")
+            raise DataError(f"{path} declares shape {shape} but holds {values.size} values")
         return values.reshape(shape)

@@ -1,4 +1,4 @@
-"""A user's data frame as a task: labels taken out, kinds of columns found, numbers left to the folds."""
+"""Turn a user's data frame into a task: separate the labels and infer column types; encoding happens within the folds."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from .task import DataError, TaskData
 
 __all__ = ["table_task"]
 
-#: Numbers of which some occur less often than this are a quantity, where there are many of them.
+#: A target with many distinct numbers, some in fewer rows than this, is a quantity.
 RARE = 5
 
 
 def table_task(frame, target, *, name, messages=(), categories=(), drop=()) -> TaskData:
-    """The task of a table whose columns may be numbers, categories, dates or text.
+    """Build a task from a table whose columns may be numbers, categories, dates or text.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         Column names must be unique.
     target : str
-        The column with the labels; rows without one are left out.
+        The column with the labels; rows without a label are left out.
     name : str
     messages : iterable of str
-        What was already done to the data.
+        Messages about earlier changes to the data.
     categories, drop : iterable of str
-        As in :func:`~radiusmargin.tables.columns.column_kinds`; a target among the categories is no quantity.
+        As in :func:`~radiusmargin.tables.columns.column_kinds`; a target named in `categories` is never taken for a quantity.
     """
     messages = list(messages)
     labelled = frame[target].notna().to_numpy()
@@ -48,18 +48,18 @@ def table_task(frame, target, *, name, messages=(), categories=(), drop=()) -> T
 
 
 def _require_classes(y, target):
-    """Refuse a column of numbers that measures rather than names."""
+    """Raise a DataError if a numeric target looks like a quantity."""
     values, counts = np.unique(y, return_counts=True)
     if y.dtype.kind != "U" and len(values) > MANY_VALUES and counts.min() < RARE:
         raise DataError(
             f"column {target!r} holds {len(values)} different numbers from {values[0]} to {values[-1]}, some in fewer than"
-            f" {RARE} rows: a quantity, not a class label. Choose another target, or bin it first; if these are classes, say"
-            f" --categories {target!r}"
+            f" {RARE} rows: a quantity, not a class label. Choose another target, or bin it first; if these are classes, pass"
+            f" categories=[{target!r}] (command line: --categories {target!r})"
         )
 
 
 def _gaps(X, kinds):
-    """Which columns have gaps, and what becomes of them."""
+    """Yield messages about columns with missing values and how they are filled."""
     counts = {name: count for name, count in X.isna().sum().items() if count}
     median = [
         f"{name} ({count})" for name, count in counts.items() if kinds[name] != "category" and kinds[name] != "text"
@@ -68,11 +68,11 @@ def _gaps(X, kinds):
     if median:
         yield f"missing values, filled with the median of the training rows: {listed(median)}"
     if own:
-        yield f"missing values, a category of their own: {listed(own)}"
+        yield f"missing values, encoded as a category: {listed(own)}"
 
 
 def _constant(name, X):
-    """Which columns say nothing; a DataError if all do."""
+    """Yield a message about constant columns; raise a DataError if all are constant, or a value is infinite."""
     numbers = X.select_dtypes(["number", "bool"])
     with np.errstate(invalid="ignore"):
         constant = set(numbers.columns[(numbers.max() == numbers.min()).to_numpy() & ~numbers.isna().any().to_numpy()])

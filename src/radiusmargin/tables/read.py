@@ -1,4 +1,4 @@
-"""A user's own file as a task."""
+"""Read a user's file into a task."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def read_table(
 ) -> TaskData:
     """Read a file with a table of features and labels.
 
-    Takes CSV and TSV, ARFF and LIBSVM text (each also gzipped), Parquet and npz. What the columns hold is found out
-    (:func:`~radiusmargin.tables.columns.column_kinds`) and told in the ``messages`` of the result; medians and
-    categories are left to its ``encoder``, which is to be fitted on training rows.
+    The formats are CSV and TSV, ARFF and LIBSVM text (each also gzipped), Parquet and npz. The types of the columns are
+    inferred (:func:`~radiusmargin.tables.columns.column_kinds`) and reported in the ``messages`` of the result. Medians
+    and categories are left to its ``encoder``, to be fitted on training rows.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def read_table(
         called target, class, label or y, in any case; else the last one. In an npz file, the name of the
         array of labels. A LIBSVM file has its labels in front, so there it must be None.
     missing : iterable of str
-        Words that stand for a missing value, beside the usual ones; of text tables.
+        Words that stand for a missing value, in addition to the usual ones; for text tables.
     categories, drop : iterable of str
-        Columns that are categories whatever they look like, and columns to leave out; of tables with named columns.
+        Columns to treat as categories whatever they hold, and columns to leave out; for tables with named columns.
 
     Returns
     -------
@@ -53,8 +53,8 @@ def read_table(
     Raises
     ------
     DataError
-        If the file is missing, empty or not readable, has two columns of one name or no such target, if it
-        holds one class only, or features that are all constant.
+        If the file is missing, empty or unreadable, if two columns have the same name, if there is no such target, or
+        if it holds one class only or features that are all constant.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def read_table(
     >>> task.encoded([0, 1, 2], [0])[1].tolist()  # size, blue, red
     [[1.0, 0.0, 1.0]]
     >>> print(task.note)
-    no column is called target, class, label or y: the last one, 'kind', is the target; one-hot encoded: hue
+    no column is named target, class, label or y: the last one, 'kind', is the target; one-hot encoded: hue
     >>> folder.cleanup()
     """
     path = Path(path)
@@ -85,7 +85,7 @@ def read_table(
 
 
 def read_rows(path, missing=()):
-    """The rows of a file with or without labels, for a model that is there: a data frame, or the X of an npz file."""
+    """Read rows to predict, with or without labels: a data frame, or the features of an npz or LIBSVM file."""
     path = Path(path)
     suffix = kind_of_file(path)
     if suffix in _FRAMES:
@@ -100,17 +100,17 @@ def read_rows(path, missing=()):
 
 
 def kind_of_file(path) -> str:
-    """The suffix that says how a file is read."""
+    """Return the file suffix that selects the reader, without .gz."""
     if path.is_dir():
         raise DataError(f"{path} is a folder, not a file")
     suffix = (path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix).lower()
     if suffix not in (*_FRAMES, *_ARRAYS):
-        raise DataError(f"{path.name}: unknown kind of file {suffix!r}; known are {', '.join((*_FRAMES, *_ARRAYS))}")
+        raise DataError(f"{path.name}: unknown file format {suffix!r}; known are {', '.join((*_FRAMES, *_ARRAYS))}")
     return suffix
 
 
 def name_of_file(path) -> str:
-    """The name of a file as tables, pages and figures can show it.
+    """Return the name of a file with unprintable characters replaced.
 
     >>> name_of_file(Path("data/t\\x1b[2J.csv"))
     't�[2J.csv'
@@ -119,7 +119,7 @@ def name_of_file(path) -> str:
 
 
 def choose_target(columns, target) -> tuple[str, list[str]]:
-    """The name of the target column, and a message where it had to be guessed.
+    """Return the name of the target column, and a message if it was guessed.
 
     >>> choose_target(["Class", "a"], None)
     ('Class', [])
@@ -131,8 +131,8 @@ def choose_target(columns, target) -> tuple[str, list[str]]:
         for name in TARGET_NAMES:
             if name in lowered:
                 return columns[lowered.index(name)], []
-        told = f"no column is called {', '.join(TARGET_NAMES[:-1])} or {TARGET_NAMES[-1]}"
-        return columns[-1], [f"{told}: the last one, {columns[-1]!r}, is the target"]
+        reason = f"no column is named {', '.join(TARGET_NAMES[:-1])} or {TARGET_NAMES[-1]}"
+        return columns[-1], [f"{reason}: the last one, {columns[-1]!r}, is the target"]
     if target in columns:
         return target, []
     try:  # a command line can only pass text, so "3" may be a position
@@ -156,14 +156,12 @@ def _read_npz(path, target) -> TaskData:
         return checked_task(name_of_file(path), X.astype(float), y, names, messages=messages)
     messages.append(f"missing values, filled with the median of the training rows: {listed(names[gaps.any(axis=0)])}")
     encoder = SimpleImputer(strategy="median", keep_empty_features=True)
-    task = checked_task(
-        name_of_file(path), np.where(gaps, 0.0, X), y, names, messages=messages
-    )  # all else must be in order
+    task = checked_task(name_of_file(path), np.where(gaps, 0.0, X), y, names, messages=messages)
     return replace(task, X=X.astype(float), encoder=encoder)
 
 
 def _features_and_labels(path, arrays, target):
-    """X and y from the arrays of an npz file: separate, or one matrix that holds both."""
+    """Take X and y from the arrays of an npz file: separate arrays, or one matrix that holds both."""
     features = next((key for key in ("X", "data") if key in arrays), None)
     if features is None:
         if len(arrays) != 1 or next(iter(arrays.values())).ndim != 2:
@@ -179,13 +177,13 @@ def _features_and_labels(path, arrays, target):
         raise DataError(f"{path.name} has no {wanted} of labels; it has {listed(arrays)}")
     X, y = arrays[features], arrays[label]
     if X.ndim != 2 or y.shape != (len(X),):
-        raise DataError(f"{path.name}: {features} of shape {X.shape} and {label} of shape {y.shape} do not fit")
+        raise DataError(f"{path.name}: {features} of shape {X.shape} and {label} of shape {y.shape} do not match")
     return X, y, label, []
 
 
 def _read_libsvm(path, target) -> TaskData:
     if target is not None:
-        raise DataError(f"{path.name}: LIBSVM files carry the label in front of each line; leave out the target")
+        raise DataError(f"{path.name}: a LIBSVM file has the label at the start of each line; leave out the target")
     X, y = formats.read_svmlight(path)
     names = [f"x{j + 1}" for j in range(X.shape[1])]
     return checked_task(name_of_file(path), X, clean_labels(y, "label"), names)

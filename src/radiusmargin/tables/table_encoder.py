@@ -1,4 +1,4 @@
-"""A table of mixed columns as numbers, fitted like any transformer: on training rows."""
+"""Transformer that encodes a table of mixed columns as numbers."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from .task import DataError
 
 __all__ = ["DateParts", "TableEncoder"]
 
-#: A category beyond the so many most frequent ones of its column shares a feature with the others.
+#: Categories of a column beyond this many most frequent ones share one feature.
 MOST_CATEGORIES = 50
 
-#: Features that the words of a text are hashed to.
+#: Number of features to which the words of a text column are hashed.
 TEXT_FEATURES = 256
 
 SECONDS_OF_A_DAY = 86_400
 
 
 class DateParts(TransformerMixin, BaseEstimator):
-    """Dates as numbers: year, month, weekday (Monday is 0), and the days since 1970 with their fraction."""
+    """Encode dates as year, month, weekday (Monday is 0), and days since 1970 with their fraction."""
 
     def fit(self, X, y=None):
-        """Nothing is learnt."""
+        """Remember the column names."""
         self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         return self
 
     def transform(self, X):
-        """Four columns for each; gaps are NaN."""
+        """Return four columns per date column; gaps are NaN."""
         return np.column_stack([part for name in X.columns for part in self._parts(X[name])])
 
     def _parts(self, dates):
@@ -44,29 +44,28 @@ class DateParts(TransformerMixin, BaseEstimator):
         return [part.to_numpy(dtype=float, na_value=np.nan) for part in parts]
 
     def get_feature_names_out(self, input_features=None):
-        """The column's name and the part's."""
+        """Return names such as ``day_year``: the column, then the part."""
         check_is_fitted(self)
         parts = ("year", "month", "weekday", "days")
         return np.array([f"{name}_{part}" for name in self.feature_names_in_ for part in parts], dtype=object)
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Numbers from a table: gaps filled, categories one-hot, dates in parts, text hashed.
+    """Encode a table as numbers: gaps filled, categories one-hot, dates in parts, text hashed.
 
     Gaps in numbers and dates become the median of the training rows, gaps in categories a category of their own.
-    Categories that the training rows do not have are passed over. Columns are found by name; further ones are ignored.
+    Categories that do not occur in the training rows are ignored. Columns are found by name; others are ignored.
 
     Parameters
     ----------
     kinds : dict of str to str, optional
-        Kind of each column, as :func:`~radiusmargin.tables.columns.column_kinds` finds it; found out in `fit` by
-        default.
+        Type of each column, as :func:`~radiusmargin.tables.columns.column_kinds` returns it. By default `fit` infers it.
 
     Attributes
     ----------
     kinds_ : dict of str to str
     encoder_ : ColumnTransformer
-        On columns that have been made what their kind says.
+        Takes the columns as `cast` returns them.
     feature_names_in_ : ndarray of str
 
     Examples
@@ -93,28 +92,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """The numbers, dense."""
+        """Encode rows as a dense array."""
         check_is_fitted(self)
         return np.asarray(self.encoder_.transform(self.cast(X)), dtype=float)
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns that `transform` makes."""
+        """Return the names of the columns that `transform` returns."""
         check_is_fitted(self)
         names = []
         for part, step, columns in self.encoder_.transformers_:
-            if part.startswith("text "):  # hashing knows no names
+            if part.startswith("text "):  # the hashing vectorizer has no feature names
                 names += [f"{columns}_{k}" for k in range(TEXT_FEATURES)]
             elif step != "drop":
                 names += list(step.get_feature_names_out(columns))
         return np.array(names, dtype=object)
 
     def cast(self, X):
-        """The columns that are used, each as its kind wants it; a DataError names what is missing or cannot be read."""
+        """Convert the columns to their types; a DataError names columns that are missing or cannot be converted."""
         pd = import_pandas()
         missing = [name for name in self.kinds_ if name not in X.columns]
         if missing:
             raise DataError(
-                f"the table lacks the column{'s' * (len(missing) > 1)} {listed(missing)}; it has {listed(X.columns)}"
+                f"the table has no column{'s' * (len(missing) > 1)} {listed(missing)}; its columns are {listed(X.columns)}"
             )
         numbers = [name for name, kind in self.kinds_.items() if kind == "number"]
         parts = [_numbers(pd, X[numbers])] if numbers else []
@@ -144,7 +143,7 @@ def _column_transformer(kinds) -> ColumnTransformer:
 
 
 def _numbers(pd, frame):
-    """Floats; what is neither a number nor a gap is named."""
+    """Convert columns to floats; a DataError names what is neither a number nor a gap."""
     if all(pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes):
         numbers = frame.astype(float)
     else:
@@ -161,13 +160,14 @@ def _parsed_numbers(pd, series):
     if len(words):
         found = listed([repr(word) for word in words.unique()], 5)
         raise DataError(
-            f"column {series.name!r} must hold numbers, got {found}; say --missing if these are missing values"
+            f"column {series.name!r} must hold numbers, got {found}; if these are missing values, name them (command line:"
+            " --missing)"
         )
     return numbers
 
 
 def _categories(series, kind):
-    """Text, gaps as the empty text; whole numbers look the same whether or not the column has gaps."""
+    """Convert to text, gaps to the empty text; integers are written alike whether or not the column has gaps."""
     pd = import_pandas()
     if pd.api.types.is_float_dtype(series.dtype) and (series.dropna() % 1 == 0).all():
         series = series.astype("Int64")

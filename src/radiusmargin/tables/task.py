@@ -1,4 +1,4 @@
-"""What every loader hands back, and the errors they all raise."""
+"""The result of every loader, and the errors that loaders raise."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["DataError", "MissingDependencyError", "TaskData", "UnknownNameError"
 
 
 class DataError(ValueError):
-    """The data cannot be used; the message says which, why, and what to do."""
+    """Data that cannot be used; the message says which, why, and what to do."""
 
 
 class UnknownNameError(DataError):
-    """A name that was asked for and does not exist; the message names those that do."""
+    """An unknown name; the message lists the known ones."""
 
 
 class MissingDependencyError(DataError, ImportError):
-    """The data could be read if an optional package were installed; the message names it."""
+    """A missing optional package; the message names it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +32,17 @@ class TaskData:
     name : str
         The registry's name (``"ida/heart"``) or the file's.
     X : ndarray or scipy.sparse CSR matrix of shape (n_samples, n_features), or pandas.DataFrame
-        Numbers only, finite; with an ``encoder``, whatever that makes numbers of.
+        Finite numbers; with an ``encoder``, any columns that it encodes.
     y : ndarray of shape (n_samples,)
-        The labels as the source gives them: integers or strings.
+        The labels as in the source: integers or strings.
     feature_names : tuple of str
         One name per column of X.
     splits : tuple of (train, test) index arrays, or None
         The official splits, where the source has any.
     messages : tuple of str
-        What was done to the data, and what one should know about it, a sentence each.
+        Changes to the data and remarks on it, a sentence each.
     encoder : transformer or None
-        Unfitted; makes numbers of X, and is to be fitted on training rows (see `encoded`).
+        Unfitted; encodes X as numbers, and is to be fitted on training rows (see `encoded`).
 
     Examples
     --------
@@ -62,11 +62,11 @@ class TaskData:
     encoder: Any = None
 
     def rows(self, part: np.ndarray) -> Any:
-        """Some rows of X."""
+        """Select rows of X by position."""
         return self.X.iloc[part] if hasattr(self.X, "iloc") else self.X[part]
 
     def encoded(self, train: np.ndarray, test: np.ndarray) -> tuple[Any, Any]:
-        """Training and test rows as numbers; what has to be learnt for it is learnt from the training rows.
+        """Encode training and test rows as numbers, with an encoder fitted on the training rows.
 
         >>> from sklearn.impute import SimpleImputer
         >>> X = np.array([[1.0], [3.0], [np.nan], [99.0]])
@@ -81,7 +81,7 @@ class TaskData:
 
     @property
     def note(self) -> str:
-        """The messages in one line."""
+        """The messages, joined to one line."""
         return "; ".join(self.messages)
 
     @property

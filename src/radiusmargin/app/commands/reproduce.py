@@ -74,9 +74,9 @@ def command(context, what, protocol, jobs, quick, out, offline, differences, int
     make = partial(_one, options=options, out=out, differences=differences, **how)
     if what == "all":
         return _all(make, out)
-    exhibit, failed, details = make(what)
+    item, failed, details = make(what)
     if into is not None:
-        _write_blocks(*into, _call(context), {"": exhibit.table} | {f"-{end}": table for end, table in details.items()})
+        _write_blocks(*into, _call(context), {"": item.table} | {f"-{end}": table for end, table in details.items()})
     return 1 if failed else 0
 
 
@@ -125,7 +125,7 @@ def _write_blocks(page, block, call, tables):
 
 def _all(make, out) -> int:
     """Everything whose data are there, then one page; the exit code says whether a cell failed."""
-    from ...paper import exhibits
+    from ...paper import figures
 
     made, skipped = {}, {}
     for name in PAPER:
@@ -134,36 +134,36 @@ def _all(make, out) -> int:
         except DataError as error:
             skipped[name] = str(error).partition("\n")[0]
             console().print(f"{name} left out: {skipped[name]}", style="yellow", markup=False)
-    path = exhibits.joined((exhibit for exhibit, _, _ in made.values()), skipped, out / "report.html")
+    path = figures.joined((item for item, _, _ in made.values()), skipped, out / "report.html")
     console().print(f"wrote {path}", markup=False)
     return 1 if any(failed for _, failed, _ in made.values()) else 0
 
 
 def _one(name, *, options, out, differences, **how):
-    """(exhibit, number of cells that failed, tables behind it); its files are written and its tables are shown."""
-    from ...paper import exhibits, outputs
+    """(item, number of cells that failed, tables behind it); its files are written and its tables are shown."""
+    from ...paper import figures, outputs
     from ...paper.tables import write_table
 
     details = {}
-    if name in exhibits.PICTURES:
-        exhibit, failed, written = _picture(exhibits.PICTURES[name], name, options), 0, []
-        if exhibit.table is not None:
-            written = write_table(exhibit.table, out, name)
+    if name in figures.PICTURES:
+        item, failed, written = _picture(figures.PICTURES[name], name, options), 0, []
+        if item.table is not None:
+            written = write_table(item.table, out, name)
     else:
         outcome = _experiment(name, options=options, out=out, **how)
-        exhibit, failed = exhibits.from_outcome(outcome), outcome.n_failed
+        item, failed = figures.from_outcome(outcome), outcome.n_failed
         details = outputs.details(outcome) if differences else {}
         written = outputs.write_all(outcome, out, details)  # first of all, for a terminal may go away
         written += write_faces(outcome, out) if outcome.spec.protocol == "pairs" else []
-    written += exhibits.save_figures(exhibit, out)
+    written += figures.save_figures(item, out)
     terminal = console()
-    if exhibit.table is not None:
-        show_table(exhibit.table, terminal)
+    if item.table is not None:
+        show_table(item.table, terminal)
     for table in details.values():
         show_table(table, terminal)
     for path in written:
         terminal.print(f"wrote {path}", markup=False)
-    return exhibit, failed, details
+    return item, failed, details
 
 
 def _picture(make, name, options):

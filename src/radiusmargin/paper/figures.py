@@ -1,6 +1,6 @@
 """Tables and figures as they are shown: made of an experiment or by themselves, written to files, joined to one page.
 
-An exhibit that needs no cells (the sizes of Table 1, the picture of Figure 1, the maps) is a function here.
+An item that needs no cells (the sizes of Table 1, the picture of Figure 1, the maps) is a function here.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .printed import PAPER_ROWS, paper_sizes
 from .tables import Table, TableCell, to_html
 from .workflow import Outcome
 
-__all__ = ["PICTURES", "Exhibit", "figure1", "from_outcome", "joined", "map_figure", "save_figures", "table1"]
+__all__ = ["PICTURES", "ReportItem", "figure1", "from_outcome", "joined", "map_figure", "save_figures", "table1"]
 
 
 @dataclass(frozen=True, eq=False)
-class Exhibit:
+class ReportItem:
     """A table, figures by name, or both."""
 
     title: str
@@ -35,13 +35,13 @@ class Exhibit:
     text: str = ""
 
 
-def from_outcome(outcome: Outcome) -> Exhibit:
+def from_outcome(outcome: Outcome) -> ReportItem:
     """The table of an experiment, and its figure where it has one."""
     table, figure = outputs.main_table(outcome), outputs.main_figure(outcome)
-    return Exhibit(table.title, table, {} if figure is None else {outcome.spec.name: figure})
+    return ReportItem(table.title, table, {} if figure is None else {outcome.spec.name: figure})
 
 
-def table1() -> Exhibit:
+def table1() -> ReportItem:
     """The paper's Table 1: sizes of the sets as printed, and as found at UCI and in the IDA collection."""
     rows, data = [], []
     for row, printed in paper_sizes().items():
@@ -57,14 +57,14 @@ def table1() -> Exhibit:
         "The solar flares of the paper are the 144 different rows of IDA's 1,066.",
     )
     title, header = "Table 1: the sets", ("set", "paper", "UCI", "IDA")
-    return Exhibit(title, Table(title, header, rows, notes, data, facts=single_facts()))
+    return ReportItem(title, Table(title, header, rows, notes, data, facts=single_facts()))
 
 
 def _size(rows, features, classes) -> str:
     return f"{rows:,} x {features}, {classes}"
 
 
-def figure1(dataset="sklearn/breast_cancer", C=0.1, eta=1.0) -> Exhibit:
+def figure1(dataset="sklearn/breast_cancer", C=0.1, eta=1.0) -> ReportItem:
     """The paper's Figure 1 on data: radius and margin of the SVM, and of F-SVM in the metric that it learned."""
     from ..plots.transformation import plot_margins
 
@@ -84,16 +84,16 @@ def figure1(dataset="sklearn/breast_cancer", C=0.1, eta=1.0) -> Exhibit:
         "The metric of F-SVM itself has rank one: nothing is left across the separator.",
     )
     table = Table(title, header, rows, notes, data, facts=single_facts())
-    return Exhibit(title, table, {"figure1": plot_margins(views)})
+    return ReportItem(title, table, {"figure1": plot_margins(views)})
 
 
-def map_figure(dataset="sklearn/wine") -> Exhibit:
+def map_figure(dataset="sklearn/wine") -> ReportItem:
     """Every transformation as a map in two dimensions."""
     from ..plots.transformation import plot_maps
 
     X, y = _standardised(dataset)
     title = f"Maps of {dataset}"
-    return Exhibit(title, None, {"maps": plot_maps(maps(X, y), y)}, "Every transformation at its default.")
+    return ReportItem(title, None, {"maps": plot_maps(maps(X, y), y)}, "Every transformation at its default.")
 
 
 def _standardised(dataset):
@@ -111,27 +111,27 @@ def _views(model, X, y):
 PICTURES = {"table1": table1, "figure1": figure1, "map-figure": map_figure}
 
 
-def save_figures(exhibit: Exhibit, folder: Path) -> list[Path]:
+def save_figures(item: ReportItem, folder: Path) -> list[Path]:
     """Every figure as PNG and as SVG."""
     from ..plots.files import save_figure
 
-    return [path for name, figure in exhibit.figures.items() for path in save_figure(figure, folder / name)]
+    return [path for name, figure in item.figures.items() for path in save_figure(figure, folder / name)]
 
 
-def joined(exhibits: Iterable[Exhibit], skipped: dict[str, str], path: Path) -> Path:
-    """All exhibits in one page, with a line for each that could not be made."""
+def joined(items: Iterable[ReportItem], skipped: dict[str, str], path: Path) -> Path:
+    """All items in one page, with a line for each that could not be made."""
     from .page import Section, render_report
 
-    exhibits = list(exhibits)
+    items = list(items)
     sections = []
-    for exhibit in exhibits:
-        figure = next(iter(exhibit.figures.values()), None)
-        table = to_html(exhibit.table) if exhibit.table else ""
-        sections.append(Section(exhibit.title, exhibit.text, table, figure, alt=exhibit.title))
+    for item in items:
+        figure = next(iter(item.figures.values()), None)
+        table = to_html(item.table) if item.table else ""
+        sections.append(Section(item.title, item.text, table, figure, alt=item.title))
     page = render_report(
         "The F-SVM paper, run again",
         subtitle="Our numbers beside the paper's, with the protocol under every table.",
-        facts=[(str(len(exhibits)), "tables and figures")],
+        facts=[(str(len(items)), "tables and figures")],
         findings=[f"{name} was left out: {reason}" for name, reason in skipped.items()],
         sections=sections,
     )

@@ -7,7 +7,7 @@ from stubs import toy_plan
 
 from radiusmargin.app.cli import main
 from radiusmargin.app.commands import reproduce
-from radiusmargin.paper import exhibits, workflow
+from radiusmargin.paper import figures, workflow
 
 
 def is_picture(path):
@@ -16,32 +16,32 @@ def is_picture(path):
     return ET.fromstring(path.read_text(encoding="utf-8")).tag.endswith("svg")
 
 
-@pytest.mark.parametrize(("make", "name"), [(exhibits.figure1, "figure1"), (exhibits.map_figure, "maps")])
+@pytest.mark.parametrize(("make", "name"), [(figures.figure1, "figure1"), (figures.map_figure, "maps")])
 def test_figures_are_written_as_png_and_svg(tmp_path, make, name):
-    exhibit = make("sklearn/iris")
-    paths = exhibits.save_figures(exhibit, tmp_path)
+    item = make("sklearn/iris")
+    paths = figures.save_figures(item, tmp_path)
     assert [path.name for path in paths] == [f"{name}.png", f"{name}.svg"]
     assert all(map(is_picture, paths))
 
 
 def test_figure_1_says_what_it_shows():
     """The ratio falls from the SVM to F-SVM, whose metric is made for it; a metric of rank one leaves a line."""
-    exhibit = exhibits.figure1("builtin/twonorm")
-    before, smoothed, after = (row["ratio"] for row in exhibit.table.data)
+    item = figures.figure1("builtin/twonorm")
+    before, smoothed, after = (row["ratio"] for row in item.table.data)
     assert before > smoothed
     assert before > after
-    assert len(exhibit.figures["figure1"].axes) == 3
+    assert len(item.figures["figure1"].axes) == 3
 
 
 def test_figure_2_has_a_panel_for_every_set(tmp_path):
     spec, tasks, _ = toy_plan(names=("a", "b"), kernel="rbf", components=(2, 5), splits="folds")
-    exhibit = exhibits.from_outcome(workflow.run_experiment(spec, tasks, jobs=1))
-    assert [axis.get_title(loc="left") for axis in exhibit.figures["toy"].axes] == ["a", "b"]
-    assert all(map(is_picture, exhibits.save_figures(exhibit, tmp_path)))
+    item = figures.from_outcome(workflow.run_experiment(spec, tasks, jobs=1))
+    assert [axis.get_title(loc="left") for axis in item.figures["toy"].axes] == ["a", "b"]
+    assert all(map(is_picture, figures.save_figures(item, tmp_path)))
 
 
 def test_table_1_has_the_sizes_of_the_paper_and_those_found():
-    table = exhibits.table1().table
+    table = figures.table1().table
     rows = {row["set"]: row for row in table.data}
     assert len(rows) == 11
     assert rows["splice"] == {
@@ -69,7 +69,7 @@ def test_all_makes_what_the_data_allow_and_says_what_it_left_out(tmp_path, monke
 def test_every_name_can_be_made():
     from radiusmargin.paper import builtin_specs
 
-    assert set(reproduce.PAPER) <= set(exhibits.PICTURES) | set(builtin_specs())
+    assert set(reproduce.PAPER) <= set(figures.PICTURES) | set(builtin_specs())
 
 
 def test_a_figure_of_ones_own_set(tmp_path, monkeypatch, capsys):
