@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import product
 from numbers import Integral, Real
 from typing import Any
@@ -258,6 +259,13 @@ class Candidate:
     gamma: float | str | None = None
     kernel: Any = "linear"
 
+    def __post_init__(self):  # candidates are keys of tables: to compute the hash once is a tenth of a small search
+        fields = (self.whitening, self.C, self.eta, self.scatter, self.n_components, self.gamma, self.kernel)
+        object.__setattr__(self, "_hash", hash(fields))
+
+    def __hash__(self):
+        return self._hash
+
     @property
     def form(self) -> dict[str, Any]:
         """The parameters of `FSVM` that are not of its features."""
@@ -310,7 +318,7 @@ class Task:
     splits: tuple[int, ...]
     options: Options
 
-    @property
+    @cached_property
     def candidates(self) -> list[Candidate]:
         return [self.group.candidate(p, C) for p in self.exponents for C in self.Cs]
 

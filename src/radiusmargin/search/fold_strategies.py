@@ -395,12 +395,12 @@ class KernelFolds:
 
     def _serves(self, tasks):
         known = {id(group): Cs for group, Cs in self._groups}
-        return all(id(task.group) in known and np.isin(task.Cs, known[id(task.group)]).all() for task in tasks)
+        return all(np.array_equal(task.Cs, known.get(id(task.group), task.Cs[:0])[: len(task.Cs)]) for task in tasks)
 
     def _active(self, tasks):
         """Mask (kernels, Cs) of the candidates of the tasks, some of which may have been dropped since `_prepare`."""
-        Cs = {id(task.group): task.Cs for task in tasks}
-        return np.array([np.isin(own, Cs.get(id(group), [])) for group, own in self._groups])
+        left = {id(task.group): len(task.Cs) for task in tasks}  # racing drops the largest Cs
+        return np.array([np.arange(len(Cs)) < left.get(id(group), 0) for group, Cs in self._groups])
 
     def _prepare(self, tasks):
         """Set up one search for all folds with the same gammas and class weights."""

@@ -189,11 +189,10 @@ class ScoreTable:
 
     def set(self, candidate, splits, values):
         """Set the score of a candidate on one split, or its scores on several."""
-        if not np.isfinite(values).all():
-            raise ValueError(f"scoring gave {values!r} for {candidate} on split {splits}; it must be a finite number.")
-        if candidate not in self.scores:
-            self.scores[candidate] = np.full(self.n_splits, np.nan)
-        self.scores[candidate][splits] = values
+        scores = self.scores.get(candidate)
+        if scores is None:
+            scores = self.scores[candidate] = np.full(self.n_splits, np.nan)
+        scores[splits] = values
 
     def candidates(self) -> list[Candidate]:
         """All candidates in order of preference."""
@@ -372,6 +371,11 @@ class Recorder:
 
     def record(self, candidates, splits, values):
         """Record scores of candidates on one split, or on several (splits, candidates)."""
+        if not np.isfinite(values).all():
+            i = int(np.argmin(np.isfinite(values).reshape(-1, len(candidates)).all(axis=0)))
+            raise ValueError(
+                f"scoring gave {values[..., i]!r} for {candidates[i]} on split {splits}; it must be a finite number."
+            )
         for i, candidate in enumerate(candidates):
             self.table.set(candidate, splits, values[..., i])
         self.progress.known += len(candidates) * np.size(splits)

@@ -86,7 +86,7 @@ class KernelSearch:
             raise ValueError("kernels must hold at least one kernel, got none.")
         held_out = check_rows(held_out, batch.rows.shape[0], "held_out")
         for kernel in kernels:
-            replace(batch.rows, function=kernel).check_values()
+            batch.rows.with_function(kernel).check_values()
         order = _in_runs(batch, held_out)
         back = np.argsort(order)
         self.batch = _reordered(batch, kernels[0], order, back)
@@ -148,7 +148,7 @@ class KernelSearch:
         kept = self._rows_of_kernels
         if kept is not None and g in kept:
             return kept[g]
-        form = replace(self.batch.rows, function=self.kernels[g])
+        form = self.batch.rows.with_function(self.kernels[g])
         rows = make_rows(form, form.cache_size / (self.threads if kept is None else len(self.kernels)))
         if kept is not None:
             kept[g] = rows
@@ -168,7 +168,7 @@ def _in_runs(batch, held_out):
 
 def _reordered(batch, kernel, order, back):
     """The batch with its rows in another order."""
-    rows = replace(batch.rows, function=kernel).part(order)
+    rows = batch.rows.with_function(kernel).part(order)
     labels = batch.labels
     labels = replace(labels, codes=labels.codes[order]) if isinstance(labels, ClassLabels) else labels[:, order]
     subsets = tuple(back[part] for part in batch.subsets)

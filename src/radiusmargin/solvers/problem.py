@@ -6,6 +6,7 @@ Each has a counterpart in the core (``src/core/rows``), which tells forms apart 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -135,9 +136,19 @@ class Kernel:
 
     def __post_init__(self):
         object.__setattr__(self, "X", rows_of(self.X).X)
+        self._check_function()
+        check_positive("cache_size", self.cache_size)
+
+    def _check_function(self):
         if not (self.function is None or (callable(self.function) and hasattr(self.function, "diagonal"))):
             raise ValueError(f"kernel must be a KernelFunction, such as {SUCH_AS}, got {self.function!r}.")
-        check_positive("cache_size", self.cache_size)
+
+    def with_function(self, function: Callable | None) -> Kernel:
+        """The same rows, which are not checked again, with another kernel."""
+        other = copy(self)
+        object.__setattr__(other, "function", function)
+        other._check_function()
+        return other
 
     def check_values(self) -> None:
         """Raise a ValueError where X holds data, but there is no function to compute kernel values of them."""
