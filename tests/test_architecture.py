@@ -14,7 +14,7 @@ ROOT = Path(radiusmargin.__file__).parent
 # room (a package or a module) -> what it imports from this project, beside names for types
 ARROWS = {
     "kernels": {"_checks", "_core"},
-    "scatter": {"_checks", "_linalg"},
+    "scatter": {"_blocks", "_checks", "_linalg"},
     "geometry": {"_checks", "scatter"},
     "solvers": {"_checks", "_core", "_linalg"},
     "multiclass": {"_blocks", "solvers"},

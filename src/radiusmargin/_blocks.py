@@ -1,11 +1,11 @@
-"""Few numbers at a time."""
+"""Split work into blocks of bounded memory."""
 
 from __future__ import annotations
 
-BLOCK = 1 << 18  # that are formed at a time: 2 MB
+BLOCK = 1 << 18  # numbers that are formed at a time: 2 MB stay in the cache of one core
 
 
-def split(count, numbers, most=BLOCK):
-    """Slices of `count` things, each of few enough that `numbers` for every one of them are no more than `most`."""
+def split(count: int, numbers: int, most: int = BLOCK) -> list[slice]:
+    """Slices of `count` items of `numbers` numbers each, such that a slice has at most `most` numbers (at least one item)."""
     step = max(1, most // max(numbers, 1))
     return [slice(start, start + step) for start in range(0, count, step)]

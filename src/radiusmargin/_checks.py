@@ -1,7 +1,7 @@
-"""Checks of what functions and models are called with.
+"""Checks of arguments.
 
-A value that is out of range is a ValueError that names the parameter, what it takes and what it got, in the same words
-everywhere. Arrays come back in double precision.
+A value out of range raises a ValueError that names the parameter, what it takes and what it got, in the same words
+everywhere. Arrays are returned in double precision.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-HEAVIEST = 1e100  # of a row
+HEAVIEST = 1e100  # largest weight of a row
 SYMMETRIC = 1e-8  # asymmetry that counts as rounding, relative to the largest entry
 
 # -- numbers ------------------------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ def is_number(value) -> bool:
 
 
 def check_number(name, value, low, high=np.inf, *, low_allowed=True, high_allowed=False):
-    """A real number in an interval."""
+    """Check for a real number in an interval."""
     value = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
     ok = is_number(value)
     ok = ok and (value >= low if low_allowed else value > low) and (value <= high if high_allowed else value < high)
@@ -37,7 +37,7 @@ def check_positive(name, value):
 
 
 def check_count(name, value):
-    """A positive whole number that fits the solver's counters."""
+    """Check for a positive integer that fits the solver's counters."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not 0 < value < 2**31:
         raise ValueError(f"{name} must be a positive integer, got {value!r}.")
 
@@ -48,13 +48,13 @@ def check_threads(name, value):
 
 
 def check_choice(name, value, choices, other=""):
-    """One of some values; `other` names what else would have been taken."""
+    """Check for one of some values; `other` names what else is allowed."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}{other}, got {value!r}.")
 
 
 def check_Cs(Cs) -> np.ndarray:
-    """One or several weights of the loss, as an array."""
+    """Convert one or several weights of the loss to an array."""
     values = np.asarray(Cs)
     if values.ndim > 1 or values.size == 0 or values.dtype.kind not in "iuf":
         raise ValueError(f"Cs must be a list of numbers, got {Cs!r}.")
@@ -67,7 +67,7 @@ def check_Cs(Cs) -> np.ndarray:
 
 
 def as_floats(name, values) -> np.ndarray:
-    """An array of any real numbers in double precision."""
+    """Convert real numbers to an array in double precision."""
     array = np.asarray(values)
     if array.dtype.kind not in "iufbO":
         raise ValueError(f"{name} must be numeric, got dtype {array.dtype}.")
@@ -78,7 +78,7 @@ def as_floats(name, values) -> np.ndarray:
 
 
 def check_finite(name, values: np.ndarray):
-    # The sum is finite if all entries are, and costs one pass without a copy; only then ask entry by entry.
+    # A finite sum proves all entries finite, in one pass without a copy; only otherwise check each entry.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum())
     if suspicious and not np.isfinite(values).all():
@@ -91,7 +91,7 @@ def check_shape(name, found, wanted):
 
 
 def check_vector(name, values, size, *, nonnegative=False) -> np.ndarray:
-    """A finite vector."""
+    """Convert to a finite vector of a given size."""
     vector = as_floats(name, values)
     check_shape(name, vector.shape, (size,))
     check_finite(name, vector)
@@ -101,7 +101,7 @@ def check_vector(name, values, size, *, nonnegative=False) -> np.ndarray:
 
 
 def check_points(X, name="X") -> np.ndarray:
-    """A finite dense matrix with at least one row and one column."""
+    """Convert to a finite dense matrix with at least one row and one column."""
     if sparse.issparse(X):
         raise ValueError(f"{name} must be a dense array, got a sparse matrix; use {name}.toarray().")
     X = as_floats(name, X)
@@ -111,7 +111,7 @@ def check_points(X, name="X") -> np.ndarray:
 
 
 def check_sparse_points(X, name="X") -> sparse.csr_array:
-    """The same of a sparse matrix, which stays sparse; sorted indices, no duplicates."""
+    """Convert to a finite CSR matrix with sorted indices and no duplicates."""
     if X.dtype.kind not in "iufb":
         raise ValueError(f"{name} must be numeric, got dtype {X.dtype}.")
     check_sparse_indices(X, name)
@@ -126,11 +126,11 @@ def check_sparse_points(X, name="X") -> sparse.csr_array:
 
 
 def check_sparse_indices(X, name="X"):
-    """Raise a ValueError where the index arrays of a sparse matrix lead out of it: SciPy's constructors let that pass.
+    """Raise a ValueError if the index arrays of a sparse matrix are out of range, which SciPy's constructors do not check.
 
-    Compiled code, SciPy's too, reads and writes wherever they lead. Anything but a sparse matrix is left alone.
+    Compiled code, SciPy's too, would read and write out of bounds. X may be of any type; only sparse matrices are checked.
     """
-    if not sparse.issparse(X) or (X.format == "csr" and _is_sound(X)):
+    if not sparse.issparse(X) or (X.format == "csr" and _is_valid_csr(X)):
         return
     try:
         if X.format in ("csr", "csc", "bsr"):  # in a copy of the object, not of its arrays: this check trims them
@@ -139,25 +139,25 @@ def check_sparse_indices(X, name="X"):
             type(X)((X.data, (X.row, X.col)), shape=X.shape)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name} is not a sound sparse matrix of shape {X.shape}: {error}. Build it anew from its rows, columns and "
+            f"{name} is not a valid sparse matrix of shape {X.shape}: {error}. Build it again from its rows, columns and "
             "values, with scipy.sparse.coo_array."
         ) from None
 
 
-def _is_sound(X) -> bool:
-    """What `check_format` of a CSR matrix finds, ten times as quickly; False may still be sound."""
+def _is_valid_csr(X) -> bool:
+    """Check a CSR matrix as `check_format` does, ten times as quickly; a valid matrix may give False."""
     values, indices, indptr = X.data, X.indices, X.indptr
     if indices.dtype != np.int32 or indptr.dtype.kind != "i" or len(values) != len(indices) or X.ndim != 2:
         return False
     if len(indptr) != X.shape[0] + 1 or indptr[0] != 0 or indptr[-1] > len(indices) or (indptr[1:] < indptr[:-1]).any():
         return False
-    return not len(indices) or int(indices.view(np.uint32).max()) < X.shape[1]  # one that is negative is very large
+    return not len(indices) or int(indices.view(np.uint32).max()) < X.shape[1]  # negative numbers are very large here
 
 
 def is_plain_matrix(X, *, sparse_too: bool = False) -> bool:
-    """Whether X is a matrix of finite doubles as it is, dense or in rows that are stored sparsely.
+    """Return True if X is a matrix of finite doubles, dense or (`sparse_too`) in CSR format.
 
-    It needs none of scikit-learn's checks, which take a quarter of the time of a small fit.
+    Such a matrix needs none of scikit-learn's checks, which take a quarter of the time of a small fit.
     """
     values = X.data if sparse_too and sparse.issparse(X) and X.format == "csr" else X
     if type(values) is not np.ndarray or values.dtype != np.float64 or X.ndim != 2 or 0 in X.shape:
@@ -167,7 +167,7 @@ def is_plain_matrix(X, *, sparse_too: bool = False) -> bool:
 
 
 def canonical(X):
-    """X; where it is sparse with every entry stored once, which takes a copy if it is not so."""
+    """Return X; a sparse matrix with duplicate entries is copied and these are summed."""
     if not sparse.issparse(X) or X.has_canonical_format:
         return X
     X = X.copy()  # the caller's arrays are shared
@@ -183,14 +183,14 @@ def _check_matrix_shape(name, shape):
 
 
 def check_symmetric(name, S) -> np.ndarray:
-    """A finite symmetric matrix; asymmetry beyond rounding is an error."""
+    """Convert to a finite symmetric matrix; asymmetry beyond rounding is an error."""
     matrix = check_points(S, name)
     _check_symmetry(name, matrix)
     return (matrix + matrix.T) / 2
 
 
 def check_kernel_matrix(K) -> np.ndarray:
-    """The values of a precomputed kernel between training rows, which may be many: they are not copied."""
+    """Check a precomputed kernel between training rows for symmetry, without a copy of a dense one."""
     K = K.toarray() if sparse.issparse(K) else K
     _check_symmetry("a precomputed kernel in fit", K)
     return K
@@ -208,7 +208,7 @@ def _check_symmetry(name, matrix):
 
 
 def check_labels(y, n, *, zero_allowed=False) -> np.ndarray:
-    """Labels -1 and +1."""
+    """Convert labels -1 and +1 to floats."""
     y = np.asarray(y)
     check_shape("y", y.shape, (n,))
     if y.dtype.kind not in "iufb" or not np.all((y == 1) | (y == -1) | (zero_allowed and (y == 0))):
@@ -218,7 +218,7 @@ def check_labels(y, n, *, zero_allowed=False) -> np.ndarray:
 
 
 def check_weights(sample_weight, n, *, least=1, name="sample_weight") -> np.ndarray:
-    """Non-negative weights, one per row and positive for at least some; None and a number stand for equal ones."""
+    """Convert to non-negative weights, positive for at least `least` rows; None or a number means equal weights."""
     if sample_weight is None:
         return np.ones(n)
     if is_number(sample_weight):
@@ -235,15 +235,15 @@ def check_weights(sample_weight, n, *, least=1, name="sample_weight") -> np.ndar
 
 
 def check_both_classes(y, weights):
-    """Labels -1 and +1 must both carry some weight."""
-    carries = weights > 0
-    if not (carries & (y > 0)).any() or not (carries & (y < 0)).any():
-        found = np.unique(y[carries]).tolist()
+    """Check that labels -1 and +1 both have rows of positive weight."""
+    positive = weights > 0
+    if not (positive & (y > 0)).any() or not (positive & (y < 0)).any():
+        found = np.unique(y[positive]).tolist()
         raise ValueError(f"y must contain both classes with positive weight, found only {found}.")
 
 
 def check_taking_part(y):
-    """Labels of the rows that take part in a problem: -1 and +1, of at least one row."""
+    """Check the labels of the rows that take part in a problem: -1 and +1, for at least one row."""
     if not len(y):
         raise ValueError("a problem has no rows: none of positive weight is labelled -1 or +1.")
     if not (np.abs(y) == 1).all():
@@ -254,7 +254,7 @@ def check_taking_part(y):
 
 
 def check_rows(rows, n, name="rows") -> list[np.ndarray]:
-    """Index arrays from index arrays or masks; every index in range."""
+    """Convert index arrays or masks to index arrays; every index must be in range."""
     subsets = []
     for r, part in enumerate(rows):
         part = np.asarray(part)
@@ -271,7 +271,7 @@ def check_rows(rows, n, name="rows") -> list[np.ndarray]:
 
 
 def check_problems(problems, counts) -> np.ndarray:
-    """An integer array of (rows, label, regularizer) triples, each in range; all combinations where None."""
+    """Convert to an array of (rows, label, regularizer) numbers, each in range; None means all combinations."""
     if problems is None:
         return np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
     problems = np.asarray(problems)
@@ -286,7 +286,7 @@ def check_problems(problems, counts) -> np.ndarray:
 
 
 def check_regularizer(B, d) -> np.ndarray | None:
-    """None, a positive vector, or a symmetric matrix (positive definiteness is the solver's to find out)."""
+    """Check for None, a positive vector, or a symmetric matrix (the solver finds out if it is positive definite)."""
     if B is None:
         return None
     B = as_floats("regularizer", B)

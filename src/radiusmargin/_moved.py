@@ -1,4 +1,4 @@
-"""Modules under the names that they had before: imports, pickles and model files that use those keep working."""
+"""Import modules by their former names, so that old imports, pickles and model files keep working."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 
-#: Packages that are gone, and where their public names are now.
+#: Former packages, and the modules that have their public names now.
 PACKAGES = {
     "chunks": ("outofcore",),
     "commands": ("app.commands",),
@@ -22,7 +22,7 @@ PACKAGES = {
     "selection": ("search",),
 }
 
-#: Modules whose classes are in pickles, and where these are now.
+#: Former modules whose classes are in pickles, and the modules that have them now.
 MODULES = {
     "datasets.table_encoder": ("tables.table_encoder",),
     "export.bundle": ("app.model_file",),
@@ -52,7 +52,7 @@ MODULES = {
     "selection.cv": ("search.fsvmcv",),
 }
 
-#: Classes that have another name now.
+#: Former and present names of classes.
 NAMES = {
     "InUnits": "ScaledSpace",
     "Linear": "LinearMap",
@@ -65,20 +65,20 @@ NAMES = {
 
 
 class MovedModules(MetaPathFinder, Loader):
-    """Import a module by its old name: its attributes are looked up where they are now."""
+    """Import hook for former module names; attributes are looked up in the present modules."""
 
     def find_spec(self, fullname, path=None, target=None):
         name = fullname.removeprefix("radiusmargin.")
         return ModuleSpec(fullname, self, is_package=True) if name in PACKAGES or name in MODULES else None
 
     def exec_module(self, module):
-        places = (PACKAGES | MODULES)[module.__name__.removeprefix("radiusmargin.")]
+        present = (PACKAGES | MODULES)[module.__name__.removeprefix("radiusmargin.")]
 
         def lookup(name):
-            for place in places:
-                found = getattr(import_module(f"radiusmargin.{place}"), NAMES.get(name, name), None)
-                if found is not None:
-                    return found
+            for module_name in present:
+                value = getattr(import_module(f"radiusmargin.{module_name}"), NAMES.get(name, name), None)
+                if value is not None:
+                    return value
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
         module.__getattr__ = lookup

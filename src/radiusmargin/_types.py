@@ -1,4 +1,4 @@
-"""Names for the types of what several public functions take."""
+"""Type aliases for parameters that several public functions share."""
 
 from __future__ import annotations
 

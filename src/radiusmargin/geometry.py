@@ -1,4 +1,8 @@
-"""Geometry of a set of points: enclosing balls, their diameter, radius bounds, radius and margin."""
+"""Enclosing balls, radius bounds and margins.
+
+In order: the minimum enclosing ball of a few points, that of many points (by core sets), the farthest pair of points, bounds
+of the radius, and radius and margin before and after a learned transformation.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +16,24 @@ from . import scatter
 from ._checks import check_count, check_points, check_positive, check_vector
 from ._types import ArrayLike
 
+# -- The ball of a few points -----------------------------------------------------------------------------------------
+#
 # The dual of the ball problem is the concave quadratic programme
 #
 #     max_beta  sum_i beta_i |x_i|^2 - |sum_i beta_i x_i|^2,   beta in the simplex,
 #
-# and its optimal value is R^2. The inner solver below is Wolfe's method of the nearest point in a polytope (1976), carried over to
-# balls: it moves from one affinely independent support to the next, always with feasible weights, and its value never falls. It is
-# finite, and whenever it is stopped it leaves a valid lower bound of the radius.
+# with optimal value R^2. The method is Wolfe's for the nearest point in a polytope (1976), applied to balls: it moves from
+# one affinely independent support to the next, with feasible weights, and its value never decreases. It is finite, and every
+# iterate gives a lower bound of the radius.
 
-_RANK_TOL = 1e-12  # relative height above the flat of the others at which a point counts as lying in it
+_RANK_TOL = 1e-12  # a point of smaller relative height above the affine hull of the others counts as part of it
 _ZERO_WEIGHT = 4.0 * np.finfo(float).eps  # a weight that moves the centre by no more than rounding does
 
 
 def centred_value(A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, float]:
     """Centre ``c = sum beta_i a_i`` and dual value, without cancellation: ``sum beta_i |a_i - c|^2``."""
     center = beta @ A
-    return center, float(beta @ _small_squared_distances(A, center))
+    return center, float(beta @ _squared_norms(A - center))
 
 
 def solve_small_ball(points: np.ndarray, active: np.ndarray, beta: np.ndarray, tol: float):
@@ -36,7 +42,7 @@ def solve_small_ball(points: np.ndarray, active: np.ndarray, beta: np.ndarray, t
     Parameters
     ----------
     points : array of shape (k, d)
-        Of moderate size: all of them are looked at in every step.
+        Few points: every step computes the distances of all of them.
     active : array of int of shape (m,)
         Rows of `points` that span the current ball.
     beta : array of shape (m,)
@@ -51,19 +57,19 @@ def solve_small_ball(points: np.ndarray, active: np.ndarray, beta: np.ndarray, t
     """
     center, value = centred_value(points[active], beta)
     while True:
-        squared = _small_squared_distances(points, center)
+        squared = _squared_norms(points - center)
         farthest = int(squared.argmax())
         if squared[farthest] <= (1.0 + tol) ** 2 * value or farthest in active:
             return active, beta
         new_active, new_beta = _enlarge(points, np.append(active, farthest), np.append(beta, 0.0))
         center, new_value = centred_value(points[new_active], new_beta)
-        if not new_value > value:  # rounding: the last support is as good as it gets
+        if not new_value > value:  # rounding prevents a better support
             return active, beta
         active, beta, value = new_active, new_beta, new_value
 
 
 def _enlarge(points, active, beta):
-    """Climb to the best weights on `active`, dropping the points whose weight reaches zero on the way."""
+    """Maximise the dual value on `active`, dropping the points whose weight reaches zero."""
     while True:
         direction, length = _ascent(points[active], beta)
         falling = np.flatnonzero(direction < 0.0)
@@ -80,14 +86,14 @@ def _enlarge(points, active, beta):
 
 
 def _ascent(A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, float]:
-    """Direction in which the dual value rises, and how far: one for the best weights, infinity for a ray."""
+    """Ascent direction of the dual value, and the step length to its maximum: one, or infinity along a ray."""
     if len(A) == 1:
         return 1.0 - beta, 1.0
     edges = A[1:] - A[0]
     # With edges' = QR the centre a_0 + edges' lambda is equidistant iff R'R lambda = |edges|^2 / 2. Taking R
     # from the edges and not from their Gram matrix keeps the precision that a flat simplex would lose.
-    R = dgeqrf(edges.T)[0][: len(edges)]  # what is below its diagonal is never read
-    half_squares = 0.5 * np.einsum("ij,ij->i", edges, edges)
+    R = dgeqrf(edges.T)[0][: len(edges)]  # entries below its diagonal are never read
+    half_squares = 0.5 * _squared_norms(edges)
     heights = np.abs(np.diag(R))
     flat = heights <= _RANK_TOL * np.sqrt(2.0 * half_squares.max())
     if len(heights) < len(edges) or flat.any():
@@ -98,28 +104,27 @@ def _ascent(A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _ray(A, beta, R, k: int) -> np.ndarray:
-    """Affine dependence of point ``k + 1`` on those before it: the centre stays, the value is linear."""
+    """Direction from the affine dependence of point ``k + 1`` on those before it: the centre stays, the value is linear."""
     direction = np.zeros(len(A))
     direction[k + 1] = 1.0
     if k:
         coordinates, _ = dtrtrs(R[:k, :k], R[:k, k])
         direction[1 : k + 1] = -coordinates
     direction[0] = -direction.sum()
-    slope = direction @ _small_squared_distances(A, beta @ A)
+    slope = direction @ _squared_norms(A - beta @ A)
     return direction if slope >= 0.0 else -direction
 
 
-def _small_squared_distances(points, center) -> np.ndarray:
-    offsets = points - center
-    return np.einsum("ij,ij->i", offsets, offsets)
+def _squared_norms(rows) -> np.ndarray:
+    return np.einsum("ij,ij->i", rows, rows)
 
 
-# -- The minimum enclosing ball, exact and with a certificate, by core sets -------------------------------------------
+# -- The minimum enclosing ball, with a certificate, by core sets -----------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EnclosingBall:
-    """A ball around all points, and the proof of how small it is.
+    """A ball around all points, and a certified lower bound of its radius.
 
     Parameters
     ----------
@@ -128,15 +133,15 @@ class EnclosingBall:
     radius : float
         Largest distance of a point to the centre: the ball encloses all points, converged or not.
     lower_bound : float
-        No enclosing ball is smaller: root of the dual value ``sum_i beta_i |x_i - c|^2``.
+        Lower bound of the radius of any enclosing ball: root of the dual value ``sum_i beta_i |x_i - c|^2``.
     support : ndarray of int
-        The rows that span the ball.
+        Rows that span the ball.
     weights : ndarray
         Their weights ``beta``, positive with sum one.
     n_iter : int
-        Rounds: searches for the points outside, each one pass over the data.
+        Rounds, each one pass over the data for points outside the ball.
     converged : bool
-        Whether ``gap <= tol``.
+        True if ``gap <= tol``.
     """
 
     center: np.ndarray
@@ -149,7 +154,7 @@ class EnclosingBall:
 
     @property
     def gap(self) -> float:
-        """``(radius - lower_bound) / radius``, zero where both vanish."""
+        """``(radius - lower_bound) / radius``, zero if both vanish."""
         return (self.radius - self.lower_bound) / self.radius if self.radius > 0.0 else 0.0
 
 
@@ -159,13 +164,12 @@ def minimum_enclosing_ball(X: ArrayLike, *, tol: float = 1e-9, max_iter: int = 1
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Duplicates and points in a lower-dimensional flat are welcome.
+        Duplicates and points in a lower-dimensional flat are allowed.
     tol : float
         Stop when the relative gap between the radius and its lower bound is at most this.
     max_iter : int
-        Most rounds, each one pass over the data. A run that ends early returns a ball that encloses all
-        points nevertheless, with ``converged=False`` and a `gap` that says how far from the smallest it may
-        be.
+        Most rounds, each one pass over the data. A run that ends early still returns a ball that encloses all points, with
+        ``converged=False`` and a `gap` that bounds how far it may be from the smallest.
 
     Returns
     -------
@@ -174,13 +178,13 @@ def minimum_enclosing_ball(X: ArrayLike, *, tol: float = 1e-9, max_iter: int = 1
     Notes
     -----
     Core sets [1]_: the ball of a few points is solved exactly, the farthest of all points are added to
-    them, and so on until none lies outside. A pass over the data is one matrix-vector product; the core
+    them, and so on until none lies outside. A pass over the data is one matrix-vector product. The core
     set is solved by an active-set method in the manner of Wolfe and of Fischer and Gaertner [2]_, whose
-    weights are feasible throughout, so that the lower bound holds at every moment (up to rounding).
+    weights are feasible throughout, so that the lower bound holds in every round (up to rounding).
 
-    Points far from the origin in proportion to their spread have a centre that floating point cannot write
-    down exactly: radius and gap are those of the rounded centre, so 1e8 +- 1 leaves a gap of about 1e-8.
-    Subtract the mean first where that matters.
+    The centre is rounded to floating point. For points that are far from the origin in proportion to their
+    spread, such as 1e8 +- 1, this alone leaves a gap of about 1e-8. Subtract the mean first where that
+    matters.
 
     References
     ----------
@@ -212,11 +216,11 @@ def minimum_enclosing_ball(X: ArrayLike, *, tol: float = 1e-9, max_iter: int = 1
 
 def _core_set_ball(Z, tol: float, max_iter: int):
     """Support and weights of the smallest ball around the rows of `Z`, and the number of rounds."""
-    squares = np.einsum("ij,ij->i", Z, Z)
+    squares = _squared_norms(Z)
     first = int(squares.argmax())
     second = int(_squared_distances(Z, squares, Z[first]).argmax())
     support, beta = np.array([first, second]), np.array([0.5, 0.5])
-    if first == second:  # equal points whose mean is rounded
+    if first == second:  # equal points, whose mean is rounded
         return support[:1], np.ones(1), 0
     center, value = centred_value(Z[support], beta)
     n_new = 2 * Z.shape[1] + 10
@@ -234,18 +238,18 @@ def _core_set_ball(Z, tol: float, max_iter: int):
         active, beta = solve_small_ball(Z[core], np.arange(support.size), beta, 0.25 * tol)
         support = core[active]
         center, new_value = centred_value(Z[support], beta)
-        stalled = not new_value > value  # rounding allows no better ball
+        stalled = not new_value > value  # rounding prevents a better ball
         value = new_value
     return support, beta, n_iter
 
 
 def _certify(Z, shift, scale, support, beta, n_iter, tol) -> EnclosingBall:
-    """Radius and lower bound, for the centre as it is after rounding to the user's units."""
+    """Radius and lower bound, for the centre rounded in the user's units."""
     center, value = centred_value(Z[support], beta)
     lower_bound = scale * float(np.sqrt(value))
     center = shift + scale * center
     local = (center - shift) / scale
-    squared = _squared_distances(Z, np.einsum("ij,ij->i", Z, Z), local)
+    squared = _squared_distances(Z, _squared_norms(Z), local)
     candidates = np.flatnonzero(squared >= (1.0 - 1e-12) * squared.max())
     radius = scale * float(np.linalg.norm(Z[candidates] - local, axis=1).max())
     lower_bound = min(lower_bound, radius)  # they may cross by one rounding error
@@ -274,10 +278,11 @@ def _point_ball(x) -> EnclosingBall:
 
 
 def _squared_distances(Z, squares, center) -> np.ndarray:
+    """Squared distances of the rows of Z, whose squared norms are `squares`, to a centre: one matrix-vector product."""
     return squares - 2.0 * (Z @ center) + center @ center
 
 
-# -- The farthest pair of points: the diameter, exact, in bounded memory ----------------------------------------------
+# -- The farthest pair of points, exact, in bounded memory ------------------------------------------------------------
 
 
 _BLOCK_ROWS = 256
@@ -300,10 +305,10 @@ def farthest_pair(X: ArrayLike) -> tuple[int, int, float]:
 
     Notes
     -----
-    Distances are computed block by block and never kept. With ``r_i`` the distance of row i to any fixed
-    point, ``|x_i - x_j| <= r_i + r_j``: rows are taken in descending order of ``r``, so that only those
+    Distances are computed block by block and not stored. With ``r_i`` the distance of row i to any fixed
+    point, ``|x_i - x_j| <= r_i + r_j``. Rows are taken in descending order of ``r``, so that only those
     with ``r_i + r_j`` above the best distance so far are compared. The fixed point is the centre of the
-    enclosing ball, which makes the largest ``r_i`` as small as it can be. Few pairs are left for most data;
+    enclosing ball, which makes the largest ``r_i`` as small as possible. Few pairs are left for most data;
     points that all lie near one sphere are the worst case, ``n^2 d / 2`` multiplications.
 
     Examples
@@ -324,7 +329,7 @@ def farthest_pair_about(X: np.ndarray, center: np.ndarray) -> tuple[int, int, fl
     Z = X - center
     scale = float(max(Z.max(), -Z.min())) or 1.0
     Z /= scale
-    squares = np.einsum("ij,ij->i", Z, Z)
+    squares = _squared_norms(Z)
     order = np.argsort(-squares, kind="stable")
     pair = _search(Z, squares, order)
     i, j = sorted(pair)
@@ -338,7 +343,7 @@ def _search(Z, squares, order) -> tuple[int, int]:
         if 2.0 * radii[start] <= best:
             break
         rows = order[start : start + _BLOCK_ROWS]
-        # radii descend, so that -radii is sorted; partners earlier in the order have met this block already.
+        # radii descend, so that -radii is sorted; partners earlier in the order were compared with this block already.
         stop = int(np.searchsorted(-radii, radii[start] - best))
         for left in range(start, stop, _BLOCK_COLUMNS):
             columns = order[left : min(left + _BLOCK_COLUMNS, stop)]
@@ -350,22 +355,22 @@ def _search(Z, squares, order) -> tuple[int, int]:
 
 
 def _double_normal(Z, squares, i: int) -> tuple[tuple[int, int], float]:
-    """From a point to the one farthest from it, and on while the distance grows: a good first pair."""
+    """Go from a point to the one farthest from it while the distance grows, for a good first pair."""
     pair, best = (0, 1), 0.0
     while True:
-        squared = squares - 2.0 * (Z @ Z[i]) + squares[i]
+        squared = _squared_distances(Z, squares, Z[i])
         j = int(squared.argmax())
         if not squared[j] > best**2 * (1.0 + 1e-12) or i == j:
             return pair, best
         pair, best, i = (i, j), float(np.sqrt(squared[j])), j
 
 
-# -- What bounds the radius of the enclosing ball: the mean, the diameter, the single features ------------------------
+# -- Bounds of the radius: from the mean, the diameter and the single features ----------------------------------------
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RadiusBounds:
-    """Radii of one set of points, all of them unsquared, and the intervals that they give for ``R``.
+    """Radii of one set of points, unsquared, and the intervals that they give for ``R``.
 
     Parameters
     ----------
@@ -376,7 +381,7 @@ class RadiusBounds:
     R_O : float
         Half of the diameter.
     R_k : ndarray of shape (d,)
-        Half of the range of every (weighted) feature, the radius that it has on its own.
+        Half of the range of each (weighted) feature, its radius on its own.
     ball : EnclosingBall
         Centre, support and certificate of ``R``.
     n_samples, n_features : int
@@ -409,18 +414,18 @@ class RadiusBounds:
 
     @property
     def feature_interval(self) -> tuple[float, float]:
-        """``max_k R_k^2 <= R^2 <= sum_k R_k^2``, as bounds of ``R``: that of MR-SVM."""
+        """``max_k R_k^2 <= R^2 <= sum_k R_k^2``, as bounds of ``R``: the bound of MR-SVM."""
         return float(self.R_k.max()), float(np.linalg.norm(self.R_k))
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The tightest lower and upper bound of the three, without looking at the ball."""
+        """Tightest lower and upper bound of the three, without use of the ball."""
         lower, upper = zip(self.mean_interval, self.jung_interval, self.feature_interval, strict=True)
         return max(lower), min(upper)
 
 
 def radius_bounds(X: ArrayLike, mu: ArrayLike | None = None) -> RadiusBounds:
-    """Radius of the minimum enclosing ball and the approximations of it that are used in its place.
+    """Radius of the minimum enclosing ball, and the approximations that models use in its place.
 
     Parameters
     ----------
@@ -447,22 +452,22 @@ def radius_bounds(X: ArrayLike, mu: ArrayLike | None = None) -> RadiusBounds:
     >>> bounds.R, bounds.Rbar, bounds.mean_interval
     (0.5, 0.75, (0.5, 0.75))
     """
-    X = check_points(X)
+    points = check_points(X)
     if mu is not None:
-        X = X * np.sqrt(check_vector("mu", mu, X.shape[1], nonnegative=True))
-    ball = minimum_enclosing_ball(X)
+        points = points * np.sqrt(check_vector("mu", mu, points.shape[1], nonnegative=True))
+    ball = minimum_enclosing_ball(points)
     return RadiusBounds(
         R=ball.radius,
-        Rbar=float(np.linalg.norm(X - X.mean(axis=0), axis=1).max()),
-        R_O=farthest_pair_about(X, ball.center)[2] / 2.0,
-        R_k=np.ptp(X, axis=0) / 2.0,
+        Rbar=float(np.linalg.norm(points - points.mean(axis=0), axis=1).max()),
+        R_O=farthest_pair_about(points, ball.center)[2] / 2.0,
+        R_k=np.ptp(points, axis=0) / 2.0,
         ball=ball,
-        n_samples=X.shape[0],
-        n_features=X.shape[1],
+        n_samples=points.shape[0],
+        n_features=points.shape[1],
     )
 
 
-# -- Radius, margin and their ratio, before and after a learned transformation ----------------------------------------
+# -- Radius and margin before and after a learned transformation ------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -482,21 +487,21 @@ class RadiusMargin:
 
     @property
     def ratio(self) -> float:
-        """``radius^2 / margin^2``, the quantity that the radius-margin bound of the error grows with."""
+        """``radius^2 / margin^2``, to which the radius-margin bound of the error is proportional."""
         return (self.radius / self.margin) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class RadiusMarginComparison:
-    """The same classifier seen in the space of the data and in the transformed one.
+    """Radius and margin of one classifier in the space of the data and in the transformed space.
 
     Parameters
     ----------
     before, after : RadiusMargin
         In the metric of the data (the identity), and in that of the transformation.
     residual : float
-        ``||L'v - w|| / ||w||``. Zero up to rounding where the classifier is a function of the transformed
-        features; else `after` describes its nearest neighbour ``L'v`` and not itself.
+        ``||L'v - w|| / ||w||``. It is zero up to rounding if the classifier is a function of the transformed
+        features. Otherwise `after` describes the nearest such classifier, ``L'v``.
     """
 
     before: RadiusMargin
@@ -507,9 +512,8 @@ class RadiusMarginComparison:
 def radius_margin(X: ArrayLike, coef: ArrayLike, *, components: ArrayLike | None = None) -> RadiusMarginComparison:
     """Radius, margin and squared ratio before and after the transformation ``z = L x``.
 
-    After the transformation the classifier ``w'x`` is ``v'z`` with ``L'v = w``; among the solutions the one
-    of smallest norm is meant, so that ``||v||^2 = w'M^+w`` with ``M = L'L`` (`mathematics.md` sections 1
-    and 6).
+    After the transformation the classifier ``w'x`` is ``v'z``, where v is the solution of ``L'v = w`` of smallest norm, so
+    that ``||v||^2 = w'M^+w`` with ``M = L'L`` (`mathematics.md` sections 1 and 6).
 
     Parameters
     ----------
@@ -569,7 +573,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    """Names that were here before `radiusmargin.scatter` had them."""
+    """Former names of this module, which are in `radiusmargin.scatter` now."""
     if name in scatter.__all__:
         return getattr(scatter, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

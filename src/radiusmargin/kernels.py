@@ -1,7 +1,7 @@
-"""Kernel functions as blocks of a kernel matrix: between two sets of rows, and the diagonal.
+"""Kernel functions: blocks of a kernel matrix between two sets of rows, and its diagonal.
 
-The Gaussian and Laplacian kernels of dense rows come from a fused compiled loop (or from NumPy and
-scikit-learn where the core was not built); the others are a matrix product and a few passes over it.
+The Gaussian and Laplacian kernels of dense rows are computed by a fused compiled loop (by scikit-learn if the core was
+not built). The others are a matrix product and a few operations on it.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _DIAGONAL_BLOCK = 64
 class KernelFunction:
     """A kernel with its parameters resolved to numbers.
 
-    Calling it on two matrices gives the matrix of kernel values between their rows; on one, the symmetric
-    one.
+    Calling it on two matrices gives the matrix of kernel values between their rows. One matrix gives the symmetric kernel
+    matrix of its rows.
 
     Parameters
     ----------
     kernel : {"linear", "rbf", "poly", "sigmoid", "laplacian", "cosine"} or callable
-        ``kernel(X, Y, **params)`` gives the matrix itself.
+        A callable returns the matrix: ``kernel(X, Y, **params)``.
     gamma : float, default=1.0
         Positive factor of squared distances ("rbf"), distances ("laplacian") or inner products ("poly", "sigmoid").
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default=0.0
-        What "poly" and "sigmoid" add to inner products.
+        Constant that "poly" and "sigmoid" add to inner products.
     params : dict, optional
         Further arguments of a callable.
 
@@ -101,7 +101,7 @@ class KernelFunction:
         return values**self.degree if self.kernel == "poly" else np.tanh(values)
 
     def rank_bound(self, n_features: int) -> float:
-        """The largest rank its matrices can have, however many rows: infinite for most kernels."""
+        """Largest rank that a kernel matrix can have, for any number of rows; infinite for most kernels."""
         if self.kernel in ("linear", "cosine"):
             return n_features
         if self.kernel == "poly" and isinstance(self.degree, Integral):
@@ -110,7 +110,7 @@ class KernelFunction:
 
     @property
     def is_definite(self) -> bool:
-        """Whether its matrices are known to be positive semi-definite."""
+        """True if the kernel matrices are known to be positive semi-definite."""
         return self.kernel in ("linear", "rbf", "laplacian", "cosine") or (self.kernel == "poly" and self.coef0 >= 0)
 
     def _exponential(self, X, Y):
@@ -136,7 +136,7 @@ class KernelFunction:
 
 
 def kernel_on(model, X, weight, params=None) -> KernelFunction | None:
-    """The kernel of an object with kernel, gamma, degree and coef0, gamma resolved on training rows; None of a precomputed one."""
+    """Kernel function of an estimator, with gamma resolved on the training rows; None for a precomputed kernel."""
     if not callable(model.kernel):
         check_choice("kernel", model.kernel, KERNELS, " or a callable")
         if model.kernel == "precomputed":
@@ -149,7 +149,7 @@ def kernel_on(model, X, weight, params=None) -> KernelFunction | None:
 
 
 def resolve_gamma(gamma, X, weight):
-    """The number behind "scale" (as in `SVC`, with the variance over the weights), "auto", or itself."""
+    """Resolve "scale" (as in `SVC`, with the weighted variance) and "auto" to a number."""
     if isinstance(gamma, str) and gamma == "auto":
         return 1.0 / X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":
@@ -161,7 +161,7 @@ def resolve_gamma(gamma, X, weight):
 
 
 def weighted_variance(X, weight):
-    """Variance of all entries of X together, every row counted `weight` times."""
+    """Variance of all entries of X, with a weight for each row."""
     size = weight.sum() * X.shape[1]
     if sparse.issparse(X):
         mean = (weight @ X).sum() / size
@@ -183,7 +183,7 @@ def squared_norms(X):
 
 
 def unit_rows(X):
-    """Rows of length one; a row of zeros stays."""
+    """Scale rows to length one; rows of zeros are kept."""
     norms = np.sqrt(squared_norms(X))
     inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     if sparse.issparse(X):

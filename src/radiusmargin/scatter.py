@@ -1,4 +1,9 @@
-"""Scatter matrices: total and within-class, weighted, of dense or sparse rows."""
+"""Scatter matrices and their powers.
+
+In order: scatter matrices of dense or sparse rows (total or within classes, weighted); powers of a positive semi-definite
+matrix, hence whitening; a triangular factor of the rows, which keeps the digits that a scatter matrix loses; the tempered
+scatter ``T = n R^p``, by which a radius-margin model measures the spread of the data. `geometric_mean` is in `_linalg`.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,9 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
+from ._blocks import split
 from ._checks import (
     check_choice,
     check_finite,
@@ -20,11 +26,13 @@ from ._checks import (
     check_symmetric,
     check_weights,
 )
-from ._linalg import eigh, matmul, qr, svd
+from ._linalg import eigh, geometric_mean, matmul, qr, svd
 from ._types import ArrayLike, Data
 
-_BLOCK_FLOATS = 1 << 15  # a quarter of a megabyte: a centred block stays in the cache of one core
-UNDERFLOW = np.finfo(float).tiny / np.finfo(float).eps  # squares below have lost digits
+_CENTRED = 1 << 15  # numbers of a block that is centred: a quarter of a megabyte stays in the cache of one core
+_FACTORED = 1 << 20  # numbers of a block that is factorised
+EPS = np.finfo(float).eps
+UNDERFLOW = np.finfo(float).tiny / EPS  # smaller squares have lost digits
 
 
 def scatter_matrix(
@@ -34,8 +42,8 @@ def scatter_matrix(
 
     .. math:: S = \sum_i s_i (x_i - \bar x)(x_i - \bar x)^T, \qquad \bar x = \sum_i s_i x_i / \sum_i s_i
 
-    It is not divided by the number of rows (`mathematics.md` section 1; the paper prints the mean without its
-    1/n, erratum E1). A weight of two equals a repeated row.
+    It is not divided by the number of rows (`mathematics.md` section 1; the paper prints the mean without its 1/n, erratum
+    E1). A weight of two equals a repeated row.
 
     Parameters
     ----------
@@ -45,20 +53,19 @@ def scatter_matrix(
     sample_weight : array of shape (n_samples,), optional
         Non-negative, not all zero.
     kind : {"total", "within"}
-        About the mean of all rows, or pooled over the classes, each about its own mean.
+        Scatter about the mean of all rows, or about the mean of each class, summed over the classes.
 
     Returns
     -------
     ndarray of shape (n_features, n_features)
-        Exactly symmetric. A column that is constant (in every class, for "within") has a row and a column
-        of exact zeros, so that nobody divides by its rounding errors.
+        Exactly symmetric. A column that is constant (in every class, for "within") has a row and a column of exact zeros, so
+        that nobody divides by its rounding errors.
 
     Notes
     -----
-    Dense rows are centred block by block before they are multiplied, with the correction of the two-pass
-    algorithm [1]_, so that a large mean does no harm. Of sparse rows those columns that are mostly stored are
-    taken as dense ones, which costs no more memory; the others are centred implicitly, as ``X'X - n xbar xbar'``,
-    which loses nothing where most entries are zero.
+    Dense rows are centred block by block before they are multiplied, with the correction of the two-pass algorithm [1]_, so
+    that a large mean does no harm. Sparse columns with mostly stored entries are treated as dense, which costs no more
+    memory. The others are centred implicitly, as ``X'X - n xbar xbar'``, which is accurate since most entries are zero.
 
     References
     ----------
@@ -81,7 +88,7 @@ def scatter_matrix(
 
 
 def check_rows_of(X, y, sample_weight, kind) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """(rows, weights, labels of classes) as `scatter_matrix` is given them; labels only for ``kind="within"``."""
+    """Check the arguments of `scatter_matrix`; return (rows, weights, labels), with labels only for ``kind="within"``."""
     check_choice("kind", kind, ("total", "within"))
     X = check_sparse_points(X) if sparse.issparse(X) else check_points(X)
     weight = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
@@ -89,45 +96,41 @@ def check_rows_of(X, y, sample_weight, kind) -> tuple[np.ndarray, np.ndarray | N
 
 
 def scatter_of(X, weight=None, labels=None) -> np.ndarray:
-    """`scatter_matrix` of checked rows, within the classes where there are labels."""
-    if weight is not None and not weight.all():  # a row of weight zero is a row that is not there
+    """`scatter_matrix` of checked rows; the scatter within classes if there are labels."""
+    if weight is not None and not weight.all():  # rows of weight zero must not make a column vary
         kept = weight > 0.0
         X, weight, labels = X[kept], weight[kept], labels if labels is None else labels[kept]
-    if labels is None:
-        return _scatter(X, weight)
-    return _pooled_scatter(X, labels, weight)
+    return _scatter(X, weight) if labels is None else _pooled_scatter(X, labels, weight)
 
 
 def feature_moments(X, weight) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of every column of checked rows; that of a constant column is exactly zero."""
-    total = weight.sum()
-    mean = np.asarray(weight @ X).ravel() / total
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares, residual = (_sparse_squares if sparse.issparse(X) else _dense_squares)(X, weight, mean)
-    _check_squares(squares)
-    squares = np.maximum(squares - residual**2 / total, 0.0)  # the two-pass correction
+    """Mean and variance of each column of checked rows; the variance of a constant column is exactly zero."""
+    mean, squares, total = _column_squares(X, weight)
+    squares = np.maximum(squares, 0.0)
     squares[_constant_columns(squares, X, mean, total)] = 0.0
     return mean, squares / total
 
 
 def sparse_moments(X, weight) -> tuple[np.ndarray, np.ndarray]:
-    """`feature_moments` of the rows of positive weight of a sparse matrix, which is neither copied nor centred."""
+    """`feature_moments` of the rows of positive weight of a sparse matrix, without a copy of it."""
+    mean, squares, total = _column_squares(X, weight)
+    return mean, np.where(squares > EPS * total * mean**2, squares, 0.0) / total
+
+
+def _column_squares(X, weight):
+    """(mean, weighted sum of squares about the mean) of each column, and the total weight."""
     total = weight.sum()
     mean = np.asarray(weight @ X).ravel() / total
     with np.errstate(over="ignore", invalid="ignore"):
-        squares, residual = _sparse_squares(X, weight, mean)
+        squares, residual = (_sparse_squares if sparse.issparse(X) else _dense_squares)(X, weight, mean)
     _check_squares(squares)
-    squares = squares - residual**2 / total
-    rounding = np.finfo(float).eps * total * mean**2
-    return mean, np.where(squares > rounding, squares, 0.0) / total
+    return mean, squares - residual**2 / total, total  # the two-pass correction
 
 
 def _dense_squares(X, weight, mean):
-    """Weighted sums of the squared and of the plain distances from the mean."""
+    """Weighted sums of the squared and of the plain deviations from the mean."""
     squares, residual = np.zeros(len(mean)), np.zeros(len(mean))
-    step = max(1, _BLOCK_FLOATS // X.shape[1])
-    for start in range(0, X.shape[0], step):
-        rows = slice(start, start + step)
+    for rows in split(*X.shape, _CENTRED):
         Z = X[rows] - mean
         residual += weight[rows] @ Z
         squares += weight[rows] @ np.square(Z, out=Z)
@@ -136,12 +139,12 @@ def _dense_squares(X, weight, mean):
 
 def _sparse_squares(X, weight, mean):
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    stored, distance = weight[rows], X.data - mean[X.indices]
-    known, residual, squares = (
-        np.bincount(X.indices, stored * power, minlength=len(mean)) for power in (1.0, distance, distance**2)
+    stored, deviation = weight[rows], X.data - mean[X.indices]
+    weight_stored, residual, squares = (
+        np.bincount(X.indices, stored * power, minlength=len(mean)) for power in (1.0, deviation, deviation**2)
     )
     full = np.bincount(X.indices, minlength=len(mean)) == X.shape[0]
-    zeros = np.where(full, 0.0, weight.sum() - known)  # weight of the entries that are not stored
+    zeros = np.where(full, 0.0, weight.sum() - weight_stored)  # weight of the entries that are not stored
     return squares + zeros * mean**2, residual - zeros * mean
 
 
@@ -182,18 +185,17 @@ def _dense_scatter(X: np.ndarray, weight):
     total = float(root @ root)
     mean = root**2 @ X / total
     S, residual = np.zeros((n_features, n_features)), np.zeros(n_features)
-    step = min(n_samples, max(1, _BLOCK_FLOATS // n_features))
-    buffer = np.empty((step, n_features))
-    means = np.tile(mean, (step, 1))  # a contiguous subtraction is much faster than a broadcast one
-    for start in range(0, n_samples, step):
-        count = min(step, n_samples - start)
-        rows = slice(start, start + count)
+    blocks = split(n_samples, n_features, _CENTRED)
+    buffer = np.empty((min(n_samples, blocks[0].stop), n_features))
+    means = np.tile(mean, (len(buffer), 1))  # a contiguous subtraction is much faster than a broadcast one
+    for rows in blocks:
+        count = len(root[rows])
         Z = np.subtract(X[rows], means[:count], out=buffer[:count])
         if weight is not None:
             Z *= root[rows, None]
         residual += root[rows] @ Z
         S += Z.T @ Z  # NumPy calls syrk here
-    # The mean is rounded, so that the centred rows do not quite add up to zero: the two-pass correction.
+    # The two-pass correction: the mean is rounded, so that the centred rows do not quite sum to zero.
     S -= np.outer(residual, residual) / total
     return S, mean, total
 
@@ -210,7 +212,7 @@ def _sparse_scatter(X, weight):
     S[np.ix_(thin, thin)] = (Z.T @ weighted).toarray() - total * np.outer(mean[thin], mean[thin])
     if full.size:
         S[np.ix_(full, full)], mean[full], _ = _dense_scatter(X[:, full].toarray(), weight)
-        cross = np.asarray(weighted.T @ (X[:, full].toarray() - mean[full]))  # rows centred on one side are enough
+        cross = np.asarray(weighted.T @ (X[:, full].toarray() - mean[full]))  # centring one factor is enough
         S[np.ix_(thin, full)], S[np.ix_(full, thin)] = cross, cross.T
     return S, mean, total
 
@@ -221,7 +223,7 @@ def _check_squares(squares) -> None:
 
 
 def _constant_columns(squares, X, mean, total) -> np.ndarray:
-    """The columns that hold one value only; `squares`, the diagonal of their scatter, may be rounding there."""
+    """Indices of the constant columns, whose `squares` (the diagonal of the scatter) may be rounding errors."""
     suspects = np.flatnonzero(squares <= np.maximum(1e-24 * X.shape[0] * total * mean**2, UNDERFLOW))
     if suspects.size == 0:
         return suspects
@@ -240,7 +242,7 @@ def _constant_columns(squares, X, mean, total) -> np.ndarray:
 # -- Powers of a positive semi-definite matrix on its range: whitening and semi-whitening -----------------------------
 
 
-_NEGATIVE = 1e-8  # a more negative relative eigenvalue is no rounding error
+_NEGATIVE = 1e-8  # a relative eigenvalue below minus this is not a rounding error
 
 
 def range_basis(S: ArrayLike, rtol: float | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -251,10 +253,9 @@ def range_basis(S: ArrayLike, rtol: float | None = None) -> tuple[np.ndarray, np
     S : array of shape (d, d)
         Symmetric positive semi-definite.
     rtol : float, optional
-        Eigenvalues up to ``rtol`` times the largest one count as zero. The default, ``10 * d * eps``, is what
-        the formation and the decomposition of a scatter matrix may leave in its null space. It is relative to
-        the whole matrix: features whose scales differ by more than about 1e6 have to be standardised first,
-        or the small ones are taken for noise.
+        Eigenvalues up to ``rtol`` times the largest one count as zero. The default, ``10 * d * eps``, is what rounding may
+        leave in the null space of a scatter matrix. It is relative to the whole matrix: standardise features whose scales
+        differ by more than about 1e6 first, or the small ones are taken for noise.
 
     Returns
     -------
@@ -281,7 +282,7 @@ def decompose_range(S, rtol=None):
     """`range_basis` of a matrix known to be symmetric."""
     check_finite("S", S)
     if rtol is None:
-        rtol = 10.0 * len(S) * np.finfo(float).eps
+        rtol = 10.0 * len(S) * EPS
     values, vectors = eigh(S)
     largest = max(values[-1], -values[0])
     if values[0] < -_NEGATIVE * largest:
@@ -291,23 +292,21 @@ def decompose_range(S, rtol=None):
 
 
 def with_positive_pivots(rows):
-    """The rows, each with the sign that makes its entry of largest magnitude positive."""
+    """Flip the sign of rows such that the entry of largest magnitude of each is positive."""
     pivots = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
     return rows * np.where(pivots < 0.0, -1.0, 1.0)[:, None]
 
 
 def matrix_power(S: ArrayLike, p: float, *, rtol: float | None = None) -> np.ndarray:
-    """Power of a positive semi-definite matrix on its range; the null space stays null.
+    """Power of a positive semi-definite matrix on its range; zero on its null space.
 
-    ``p = -1`` is the pseudo-inverse, ``p = 0`` the orthogonal projection onto the range, ``p = 1/2`` the
-    symmetric square root.
+    ``p = -1`` is the pseudo-inverse, ``p = 0`` the orthogonal projection onto the range, ``p = 1/2`` the symmetric square root.
 
     Parameters
     ----------
     S : array of shape (d, d)
         Symmetric positive semi-definite.
     p : float
-        Any real exponent.
     rtol : float, optional
         See `range_basis`.
 
@@ -327,15 +326,14 @@ def matrix_power(S: ArrayLike, p: float, *, rtol: float | None = None) -> np.nda
     check_number("p", p, -np.inf, low_allowed=False)
     values, vectors = range_basis(S, rtol)
     half = vectors * values ** (p / 2.0)
-    return half @ half.T  # a product with its own transpose is symmetric to the last bit
+    return half @ half.T  # symmetric to the last bit
 
 
 def whitening(S: ArrayLike, p: float = 1.0, *, rtol: float | None = None) -> np.ndarray:
     """Symmetric transformation ``L = S^{-p/2}`` on the range of `S`; ``X @ L`` has the scatter ``S^{1-p}``.
 
-    ``p = 1`` whitens, ``p = 1/2`` semi-whitens (the paper's initialisation ``Lambda^{-1/4} U'(x - xbar)``
-    up to a rotation), ``p = 0`` changes nothing but projects onto the range. The metric
-    of the transformation is ``M = L'L = S^{-p}``.
+    ``p = 1`` whitens, ``p = 1/2`` semi-whitens (the paper's initialisation ``Lambda^{-1/4} U'(x - xbar)`` up to a rotation),
+    ``p = 0`` projects onto the range. The metric of the transformation is ``M = L'L = S^{-p}``.
 
     Parameters
     ----------
@@ -354,8 +352,7 @@ def whitening(S: ArrayLike, p: float = 1.0, *, rtol: float | None = None) -> np.
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.scatter import scatter_matrix
-    >>> from radiusmargin.scatter import whitening
+    >>> from radiusmargin.scatter import scatter_matrix, whitening
     >>> X = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 3.0], [1.0, 1.0]])
     >>> L = whitening(scatter_matrix(X))
     >>> np.allclose(scatter_matrix(X @ L), np.eye(2))
@@ -370,28 +367,24 @@ def semi_whitening(S: ArrayLike, *, rho: float = 1.0, w_norm: float = 1.0, rtol:
 
     .. math:: M_0 = \sqrt{\|w\|^2 / (2\rho)}\; S^{-1/2}
 
-    minimises :math:`\tfrac12 \|w\|^2 \mathrm{tr}(M^{-1}) + \rho\,\mathrm{tr}(MS)`, an upper bound of the
-    F-SVM objective for a fixed norm of w (Theorem 4). The paper loses a factor of two
-    after Eq. 14 (:math:`\tau' = \rho/\|w\|^2` where it is :math:`2\rho/\|w\|^2`) and in Eq. 17
-    and line 2 of Algorithm 1 multiplies by :math:`\sqrt{\tau'}` where one has to divide (erratum E3). The
-    scale only rescales C; the shape is what matters.
+    minimises :math:`\tfrac12 \|w\|^2 \mathrm{tr}(M^{-1}) + \rho\,\mathrm{tr}(MS)`, an upper bound of the F-SVM objective for a
+    fixed norm of w (Theorem 4). The paper loses a factor of two after Eq. 14 (:math:`\tau' = \rho/\|w\|^2` instead of
+    :math:`2\rho/\|w\|^2`), and multiplies by :math:`\sqrt{\tau'}` in Eq. 17 and line 2 of Algorithm 1 instead of dividing
+    (erratum E3). The scale of M0 only rescales C.
 
     Parameters
     ----------
     S : array of shape (d, d)
         Scatter matrix.
-    rho : float
-        Weight of ``tr(MS)``, above zero.
-    w_norm : float
-        Norm of the weight vector, above zero.
+    rho, w_norm : float
+        Weight of ``tr(MS)`` and norm of w, both positive.
     rtol : float, optional
         See `range_basis`.
 
     Returns
     -------
     ndarray of shape (d, d)
-        The metric ``M0``. Its transformation, ``matrix_power(M0, 0.5)``, is a multiple of ``whitening(S,
-        0.5)``.
+        The metric ``M0``. Its transformation, ``matrix_power(M0, 0.5)``, is a multiple of ``whitening(S, 0.5)``.
 
     Examples
     --------
@@ -406,25 +399,23 @@ def semi_whitening(S: ArrayLike, *, rho: float = 1.0, w_norm: float = 1.0, rtol:
     return w_norm / np.sqrt(2.0 * rho) * matrix_power(S, -0.5, rtol=rtol)
 
 
-# -- A triangular factor of centred rows: what their scatter is the square of, with all its digits --------------------
-
-
-_FACTOR_BLOCK_FLOATS = 1 << 20
+# -- A triangular factor of centred rows ------------------------------------------------------------------------------
 
 
 def row_factor(X, weight, classes=None, *, centred=True) -> tuple[np.ndarray, np.ndarray]:
-    """(A, largest): ``A'A`` is the scatter of the rows about their mean, those of their classes, or about the origin.
+    """Compute A of at most d rows such that ``A'A`` is the scatter, by QR factors of blocks of rows.
 
-    `largest` is the largest modulus of each column. A has at most d rows; it comes from QR factors of blocks of rows.
+    The scatter is that about the mean, about the means of the classes, or (not `centred`) about the origin. Also return the
+    largest modulus of each column.
     """
     n, d = X.shape
     codes = np.zeros(n, dtype=int) if classes is None else np.unique(classes, return_inverse=True)[1]
     mean, residual = _class_means(X, codes, weight) if centred else np.zeros((2, 1, d))
     A, largest = np.empty((0, d)), np.zeros(d)
-    for rows in _blocks(n, d):
+    for rows in _factor_blocks(n, d):
         part = _dense(X[rows])
         largest = np.maximum(largest, np.abs(part).max(axis=0))
-        centred_rows = part - _of(mean, codes[rows]) - _of(residual, codes[rows])
+        centred_rows = part - _by_row(mean, codes[rows]) - _by_row(residual, codes[rows])
         A = np.vstack([A, centred_rows * np.sqrt(weight[rows, None])])
         if len(A) > d:
             A = qr(A, mode="r")
@@ -432,18 +423,18 @@ def row_factor(X, weight, classes=None, *, centred=True) -> tuple[np.ndarray, np
 
 
 def _class_means(X, codes, weight):
-    """The mean of each class, and what rounding left out of it: a common shift would look like a direction."""
+    """Mean of each class, and its rounding error: a common shift of the rows would look like a direction of its own."""
     sides = sparse.csr_array((weight, (codes, np.arange(len(codes))))) if codes.any() else weight[None]
     totals = sides.sum(axis=1)[:, None]
     mean = _dense(sides @ X) / totals
     residual = np.zeros_like(mean)
-    for rows in _blocks(*X.shape):
-        residual += sides[:, rows] @ (_dense(X[rows]) - _of(mean, codes[rows]))
+    for rows in _factor_blocks(*X.shape):
+        residual += sides[:, rows] @ (_dense(X[rows]) - _by_row(mean, codes[rows]))
     return mean, residual / totals
 
 
-def _of(means, codes):
-    """The mean that belongs to each row, or the one of all."""
+def _by_row(means, codes):
+    """Mean of the class of each row; a single mean is left to broadcasting."""
     return means[codes] if len(means) > 1 else means
 
 
@@ -451,44 +442,42 @@ def _dense(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def _blocks(n, d):
-    step = max(2 * d, _FACTOR_BLOCK_FLOATS // d)
-    return [slice(start, start + step) for start in range(0, n, step)]
+def _factor_blocks(n, d):
+    return split(n, d, max(_FACTORED, 2 * d * d))  # at least 2 d rows
 
 
-# -- The tempered scatter T = n R^p: what a radius-margin model measures the spread of the data by --------------------
+# -- The tempered scatter T = n R^p -----------------------------------------------------------------------------------
 
 
-# Deviation of standardised rows up to which a direction may be the rounding of a file: the smallest power of ten with which a digit
-# less in the rows changes no more than 0.5 % of the labels (benchmarks/rounding.py). Sums of columns, as printed, deviate by 4e-8 to
-# 2e-5 on seven of the twelve tables there and by 2e-4 on two, which keep theirs; other directions by 3e-3 or more.
+# Deviation of standardised rows up to which a direction may be the rounding of a file: the smallest power of ten with which one
+# digit less in the rows changes at most 0.5 % of the labels (benchmarks/rounding.py). Sums of columns, as printed, deviate by 4e-8
+# to 2e-5 on seven of the twelve tables there, and by 2e-4 on two, which are kept; other directions deviate by 3e-3 or more.
 RANK_TOL = 1e-4
-ILL_CONDITIONED = 1e-8  # ratio of the eigenvalues below which a matrix formed of them has lost the smallest
-EPS = np.finfo(float).eps
-WIDEST = 5000  # columns whose scatter is formed: it takes 200 MB
-# Columns above which rows are taken at once where these are fewer by this factor: 40 x 3,000 in a hundredth of a second, not four.
+ILL_CONDITIONED = 1e-8  # ratio of eigenvalues below which a matrix formed from them has lost the smallest
+WIDEST = 5000  # most columns whose scatter matrix is formed: it takes 200 MB
+# With more columns than this, and fewer rows by this factor, the rows are factorised: 40 x 3,000 takes a hundredth of a second, not four.
 FEW_COLUMNS, FEW_ROWS = 200, 2
-MOST_NUMBERS = 20_000_000  # of the rows of wider data, which are taken at once instead
+MOST_NUMBERS = 20_000_000  # most numbers of wider data, whose rows are factorised at once
 NO_SPREAD = "X has no feature that varies within the chosen scatter; there is nothing to learn from."
 
 
 @dataclass(frozen=True, eq=False)
 class TemperedScatter:
-    """R in its eigenvectors, with the units it is expressed in.
+    """Eigendecomposition of R, the scatter of the standardised features over n, from which ``T = n R^p`` follows for any p.
 
     Parameters
     ----------
     mean : ndarray of shape (d,)
         Weighted mean of the data.
     scale : ndarray of shape (d,)
-        Standard deviations (ones where features are not to be standardised; zero marks a constant feature).
+        Standard deviations; zero for a constant feature, ones if features are not standardised.
     eigenvalues, eigenvectors : ndarrays of shapes (r,) and (d, r)
-        The non-zero part of R. The eigenvectors are None where they are the axes: features without correlation, or
-        whose correlation does not matter.
+        The non-zero part of R. The eigenvectors are None if they are the coordinate axes: features are uncorrelated, or
+        their correlation does not matter.
     total : float
         Total weight n.
     n_dropped : int, default=0
-        Directions in which the rows vary, but by less than a tolerance, and which are left out of R.
+        Number of directions left out of R, in which the rows vary by less than a tolerance.
     """
 
     mean: np.ndarray
@@ -500,7 +489,7 @@ class TemperedScatter:
 
     @cached_property
     def regular(self) -> bool:
-        """Whether R has full rank, and well enough so to be used outside of its eigenvectors."""
+        """True if R has full rank and is well enough conditioned to be formed as a matrix."""
         if len(self.eigenvalues) < len(self.mean):
             return False
         return self.eigenvectors is None or bool(self.eigenvalues[-1] > ILL_CONDITIONED * self.eigenvalues[0])
@@ -513,7 +502,7 @@ class TemperedScatter:
         return (self.eigenvectors * powers) @ self.eigenvectors.T
 
     def matrix(self, p: float) -> np.ndarray:
-        """T in the user's units, for regular R; a vector where it is diagonal: p = 0, or no correlation."""
+        """T in the user's units, for regular R; a vector if it is diagonal (p = 0, or uncorrelated features)."""
         if p <= 0:
             return self.total * self.scale ** (2 * (1 + p))
         if self.eigenvectors is None:
@@ -530,7 +519,7 @@ class TemperedScatter:
         return (coefs * self.scale) @ (self.eigenvectors * roots)
 
     def project(self, X: Data, *, centred: bool = True) -> np.ndarray | sparse.csr_array:
-        """Rows in the coordinates of `standardised_matrix`; features without spread are left out.
+        """Map rows to the coordinates of `standardised_matrix`; constant features are dropped.
 
         A sparse X stays sparse if R is regular, and then cannot be centred.
         """
@@ -546,7 +535,7 @@ class TemperedScatter:
         return rows - mean if centred else rows
 
     def lift(self, coefs: np.ndarray, intercepts: np.ndarray, *, centred: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """(coef, intercept) in the user's units, from those in the coordinates of `project`."""
+        """Map (coef, intercept) from the coordinates of `project` to the user's units."""
         if not self.regular:
             coefs = coefs @ self.axes.T
         coefs = coefs * self.inverse_scale
@@ -555,7 +544,7 @@ class TemperedScatter:
     def lower(
         self, coefs: np.ndarray, intercepts: np.ndarray, *, centred: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The inverse of `lift`, for separators in the range of the scatter."""
+        """Inverse of `lift`, for separators in the range of the scatter."""
         intercepts = intercepts + coefs @ self.mean if centred else intercepts
         coefs = coefs * self.scale
         return coefs if self.regular else coefs @ self.axes, intercepts
@@ -572,7 +561,7 @@ class TemperedScatter:
 
 
 def uncorrelated_scatter(eigenvalues, total, rank_tol=RANK_TOL) -> TemperedScatter:
-    """`tempered_scatter` of centred features whose scatter is known to be diagonal, as that of kernel components is."""
+    """`tempered_scatter` of centred features whose scatter is known to be diagonal, such as kernel components."""
     d, values = len(eigenvalues), np.asarray(eigenvalues) / total
     kept = values > rank_tol**2 * values.max()
     axes = None if kept.all() else np.eye(d)[:, kept]
@@ -588,7 +577,7 @@ def tempered_scatter(
     standardise: bool = True,
     rank_tol: float = RANK_TOL,
 ) -> TemperedScatter:
-    """Decompose the scatter of `X`, once for every power p that may be asked for.
+    """Decompose the scatter of `X`, once for all exponents p.
 
     Parameters
     ----------
@@ -600,8 +589,8 @@ def tempered_scatter(
     standardise : bool, default=True
         False keeps the units of X, as in a kernel feature space, whose coordinates are uncorrelated already.
     rank_tol : float, default=1e-4
-        Directions along which the (standardised) rows deviate by no more than this, relative to the largest deviation of a
-        column, are left out. With 0 only those are that rounding in double precision may have made.
+        Leave out directions along which the (standardised) rows deviate by at most this, relative to the largest deviation
+        of a column. With 0, only directions that may be due to rounding in double precision are left out.
 
     Examples
     --------
@@ -617,7 +606,7 @@ def tempered_scatter(
 
 
 def tempered_of(X, weight, classes=None, *, standardise=True, rank_tol=RANK_TOL) -> TemperedScatter:
-    """`tempered_scatter` of checked rows, within their classes where these are given."""
+    """`tempered_scatter` of checked rows; within classes if these are given."""
     if X.shape[1] > max(FEW_COLUMNS, min(WIDEST, FEW_ROWS * X.shape[0])):
         space = _wide_scatter(X, weight, standardise)
         return from_factor(*row_factor(X, weight, classes), space, rank_tol)
@@ -626,22 +615,21 @@ def tempered_of(X, weight, classes=None, *, standardise=True, rank_tol=RANK_TOL)
     S = scatter_of(X, weight)
     chosen = S if classes is None else scatter_of(X, weight, classes)
     space = decompose(S, chosen, mean, total, standardise=standardise, rank_tol=rank_tol)
-    # The singular values of the rows have twice the digits of the eigenvalues of their scatter.
     return space if space.regular else from_factor(*row_factor(X, weight, classes), space, rank_tol)
 
 
 def can_whiten(n: int, d: int) -> bool:
-    """Whether the scatter of n rows and d columns can be had: as a matrix, or from all rows at once."""
+    """Return True if the scatter of n rows and d columns fits in memory: as a matrix, or as a factor of all rows."""
     return d <= WIDEST or n * d <= MOST_NUMBERS
 
 
 def _wide_scatter(X, weight, standardise) -> TemperedScatter:
-    """Mean and units of columns that are too many for a scatter matrix; a ValueError where the rows are too many as well."""
+    """Mean and scale of columns that are too many for a scatter matrix; a ValueError if there are too many rows as well."""
     n, d = X.shape
     if not can_whiten(n, d):
         raise ValueError(
             f"whitening above 0 needs the scatter of all {d:,} columns, or all {n:,} rows at once: that is too much. Set "
-            "whitening=0 (standardised columns) or -1 (columns as they are), or make fewer columns of them first, for "
+            "whitening=0 (standardised columns) or -1 (columns as they are), or reduce the number of columns first, for "
             "example with sklearn.decomposition.TruncatedSVD."
         )
     space = standardised(X, weight)
@@ -649,9 +637,7 @@ def _wide_scatter(X, weight, standardise) -> TemperedScatter:
 
 
 def decompose(S, chosen, mean, total, *, standardise=True, rank_tol=RANK_TOL) -> TemperedScatter:
-    """`tempered_scatter` from scatter matrices at hand: `S` the total one, which sets the units, `chosen` the one to
-    temper.
-    """
+    """`tempered_scatter` from scatter matrices: `S`, the total one, sets the units, and `chosen` is decomposed."""
     d = len(mean)
     scale = np.sqrt(np.diag(S) / total) if standardise else np.ones(d)
     inverse = np.divide(1.0, scale, out=np.zeros(d), where=scale > 0)
@@ -662,22 +648,21 @@ def decompose(S, chosen, mean, total, *, standardise=True, rank_tol=RANK_TOL) ->
 
 
 def standardised(X, weight) -> TemperedScatter:
-    """`tempered_scatter` where no power above 0 will be asked for: all features that vary, without a range."""
+    """`tempered_scatter` for exponents p <= 0 only, which need no eigenvectors."""
     mean, variance = feature_moments(X, weight)
     return TemperedScatter(mean, np.sqrt(variance), np.ones(len(mean)), None, float(weight.sum()))
 
 
 def standardised_range(X, weight) -> TemperedScatter:
-    """The same on the span of the rows about the origin, not about their mean: where there is no intercept."""
-    space = standardised(X, weight)
-    found = from_factor(*row_factor(X, weight, centred=False), space, rank_tol=0.0)
-    return replace(found, eigenvalues=np.ones(len(found.eigenvalues)))
+    """`standardised`, restricted to the span of the rows about the origin, for models without an intercept."""
+    space = from_factor(*row_factor(X, weight, centred=False), standardised(X, weight), rank_tol=0.0)
+    return replace(space, eigenvalues=np.ones(len(space.eigenvalues)))
 
 
 def from_factor(factor, largest, space, rank_tol=RANK_TOL) -> TemperedScatter:
-    """The same from a factor of the rows (`row_factor`) and the largest modulus of each column.
+    """`tempered_scatter` from `row_factor`, in the units of `space`: its singular values have twice the digits.
 
-    Directions along which the rows differ by no more than the rounding of their entries are not there.
+    Directions along which the rows differ by no more than the rounding of their entries are left out.
     """
     A = factor * space.inverse_scale / np.sqrt(space.total)
     _, roots, axes = svd(A, full_matrices=False)
@@ -686,75 +671,6 @@ def from_factor(factor, largest, space, rank_tol=RANK_TOL) -> TemperedScatter:
     kept = varies & (roots > rank_tol * np.linalg.norm(A, axis=0).max())
     axes = with_positive_pivots(axes[kept]).T
     return replace(space, eigenvalues=roots[kept] ** 2, eigenvectors=axes, n_dropped=int(varies.sum() - kept.sum()))
-
-
-# -- The geometric mean of two positive definite matrices: the closed-form metric of smoothed F-SVM -------------------
-
-
-def geometric_mean(A: ArrayLike, B: ArrayLike) -> np.ndarray:
-    r"""Matrix geometric mean of two symmetric positive definite matrices.
-
-    .. math:: A \# B = A^{1/2} \left(A^{-1/2} B A^{-1/2}\right)^{1/2} A^{1/2}
-
-    the only positive definite solution of ``G A^{-1} G = B``. With ``A = T^{-1}`` and ``B = Q = WW' + eta
-    I`` it is the metric of smoothed F-SVM up to its scale: ``M T M = Q`` (`mathematics.md` section 2).
-
-    Parameters
-    ----------
-    A, B : arrays of shape (d, d)
-        Symmetric positive definite.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
-        Symmetric positive definite, exactly symmetric.
-
-    Notes
-    -----
-    Any factor ``A = LL'`` may stand for ``A^{1/2}``. With the Cholesky factors of both and the singular
-    values of ``L_A^{-1} L_B = U Sigma V'`` the mean is ``(L_A U) Sigma (L_A U)'``, and no product
-    ``A^{-1/2} B A^{-1/2}``, whose condition number would be the square, is formed. The mean is symmetric in
-    its arguments, so the better conditioned one is inverted [1]_: with condition numbers 1e12 and 10 this is
-    the difference between 11 and 15 correct digits.
-
-    References
-    ----------
-    .. [1] B. Iannazzo, "The geometric mean of two matrices from a computational viewpoint", Numerical Linear
-       Algebra with Applications 23 (2016).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from radiusmargin.scatter import geometric_mean
-    >>> np.round(geometric_mean(np.diag([1.0, 4.0]), np.diag([9.0, 1.0])), 12)
-    array([[3., 0.],
-           [0., 2.]])
-    """
-    A, B = check_symmetric("A", A), check_symmetric("B", B)
-    if A.shape != B.shape:
-        raise ValueError(f"A and B must have the same shape, got {A.shape} and {B.shape}")
-    L_A, L_B = _cholesky(A, "A"), _cholesky(B, "B")
-    if _flatness(L_A) < _flatness(L_B):
-        L_A, L_B = L_B, L_A
-    K = linalg.solve_triangular(L_A, L_B, lower=True, check_finite=False)
-    U, sigma, _ = linalg.svd(K, full_matrices=False, check_finite=False)
-    half = (L_A @ U) * np.sqrt(sigma)
-    return half @ half.T
-
-
-def _cholesky(matrix, name: str) -> np.ndarray:
-    try:
-        return linalg.cholesky(matrix, lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        raise ValueError(f"{name} must be positive definite, got one without Cholesky factor") from None
-
-
-def _flatness(L) -> float:
-    """Smallest sine between a row of `L` and the span of those before it: small if ill conditioned.
-
-    Unlike the condition number it does not depend on the units of the features.
-    """
-    return float((np.diag(L) / np.linalg.norm(L, axis=1)).min())
 
 
 __all__ = [

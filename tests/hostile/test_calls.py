@@ -24,7 +24,7 @@ def test_splits_that_test_nothing_are_named(cv, message):
 
 @pytest.mark.parametrize("model", [FSVM(), FSVMCV()])
 def test_weights_of_classes_that_are_not_there_are_named(model):
-    with pytest.raises(ValueError, match="class_weight names"):
+    with pytest.raises(ValueError, match="class_weight has unknown classes"):
         model.set_params(class_weight={7: 2.0}).fit(X, y)
 
 

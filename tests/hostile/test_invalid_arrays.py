@@ -105,7 +105,7 @@ ENTRIES = {
 @pytest.mark.parametrize("entry", ENTRIES)
 @pytest.mark.parametrize("unsound", UNSOUND)
 def test_indices_that_lead_out_of_a_sparse_matrix_are_refused(unsound, entry):
-    with pytest.raises(ValueError, match="X is not a sound sparse matrix"):
+    with pytest.raises(ValueError, match="X is not a valid sparse matrix"):
         ENTRIES[entry](UNSOUND[unsound])
 
 

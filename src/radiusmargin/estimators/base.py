@@ -26,7 +26,7 @@ from .._checks import (
     check_weights,
     is_plain_matrix,
 )
-from .._compat import CallbackSupportMixin, callback_context, report_task, with_callbacks
+from .._compat import CallbackSupportMixin, callback_context, reported_task, with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..multiclass import MulticlassReduction, check_several, class_weights, taking_part
 from ..outofcore import in_chunks, map_chunks
@@ -77,7 +77,7 @@ class TrainingData:
         return self.weight * self.factors[self.codes]
 
 
-# -- Who is told of a fit while it runs: scikit-learn's callbacks, and the terminal -----------------------------------
+# -- Reports while a fit runs: scikit-learn's callbacks, and the terminal ---------------------------------------------
 
 
 class FitCallbacks:
@@ -88,7 +88,7 @@ class FitCallbacks:
 
     def fit(self):
         """Around the whole of it."""
-        return nullcontext() if self.context is None else report_task(self.context, self.model, **self.data)
+        return nullcontext() if self.context is None else reported_task(self.context, self.model, **self.data)
 
     def problems(self, labels):
         """Around the solution of some labellings, which are solved together."""
@@ -99,7 +99,7 @@ class FitCallbacks:
         with ExitStack() as stack:
             for y in labels:
                 context = self.context.subcontext(task_name="problem")
-                stack.enter_context(report_task(context, self.model, X=self.data["X"], y=y))
+                stack.enter_context(reported_task(context, self.model, X=self.data["X"], y=y))
             yield
 
     @property

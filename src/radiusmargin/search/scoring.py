@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
 from .._blocks import split
-from .._compat import callback_context, report_task
+from .._compat import callback_context, reported_task
 from ..estimators.base import TrainingData
 from ..estimators.decision import LinearModel
 from ..estimators.features import Raw
@@ -338,7 +338,7 @@ class Progress:
         self.seconds[what][splits] += (time.perf_counter() - start) / np.size(splits)
 
     def _reported(self, context):
-        return nullcontext() if context is None else report_task(context, self.search)
+        return nullcontext() if context is None else reported_task(context, self.search)
 
     def draw(self):
         """Draw the bar: on a terminal whenever something has changed, elsewhere when all is known."""

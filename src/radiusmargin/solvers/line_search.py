@@ -6,10 +6,13 @@ SLOPE_REDUCTION = 0.1
 
 
 def minimise_along(slope, at_zero):
-    """A step t > 0 at which a monotone slope has shrunk to a tenth of `at_zero` < 0: unit step, bracket, Illinois."""
+    """Find a step t > 0 at which the increasing `slope` is at most a tenth of `at_zero` < 0 in modulus.
+
+    Tries the unit step, then brackets the root, then runs the Illinois method.
+    """
     enough = SLOPE_REDUCTION * abs(at_zero)
     low, at_low, high, at_high = 0.0, at_zero, 1.0, slope(1.0)
-    # A slope that is small but positive may belong to a minimum long passed, unless the first half went down enough.
+    # A small positive slope may lie far beyond the minimum, unless the first half of the step descended enough.
     if abs(at_high) <= enough and (at_high <= 0.0 or slope(0.5) <= -at_high):
         return high
     while at_high < 0.0 and high < 1e12:
