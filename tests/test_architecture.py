@@ -16,7 +16,7 @@ ARROWS = {
     "kernels": {"_checks", "_core"},
     "scatter": {"_blocks", "_checks", "_linalg"},
     "geometry": {"_checks", "scatter"},
-    "solvers": {"_checks", "_core", "_linalg"},
+    "solvers": {"_blocks", "_checks", "_core", "_linalg"},
     "multiclass": {"_blocks", "solvers"},
     "outofcore": {"_blocks", "_checks", "multiclass", "scatter", "solvers"},
     "estimators": {

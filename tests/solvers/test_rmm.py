@@ -14,9 +14,9 @@ from margin_problems import (
     svm,
 )
 
-from radiusmargin.solvers.conic.active_set import Sifting
+from radiusmargin.solvers.conic.active_set import ActiveSet
 from radiusmargin.solvers.conic.program import prepare
-from radiusmargin.solvers.conic.rmm import _Rows, _sifting, rmm
+from radiusmargin.solvers.conic.rmm import _guess_active_set, _Rows, rmm
 
 X, y = blobs()
 
@@ -160,7 +160,7 @@ def guesses(slack):
     """Sets of rows to begin with: the wrong sides of the margin, and hardly any."""
     near = np.abs(slack) <= np.median(np.abs(slack))
     few = np.abs(slack) < 0.05
-    return {"wrong sides": Sifting(near, ~near & (slack < 0)), "few": Sifting(few, ~few & (slack > 0.5))}
+    return {"wrong sides": ActiveSet(near, ~near & (slack < 0)), "few": ActiveSet(few, ~few & (slack > 0.5))}
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -177,7 +177,7 @@ def test_rows_away_from_margin_and_bounds_may_be_left_out(C, B, fit_intercept, g
         slack = 1 - y * f(expected, X)
         order = {x.tobytes(): i for i, x in enumerate(X)}  # the solver has the rows in an order of its own
         monkeypatch.setattr(
-            f"{module}._sifting", lambda data, *_: guesses(slack[[order[x.tobytes()] for x in data.X]])[guess]
+            f"{module}._guess_active_set", lambda data, *_: guesses(slack[[order[x.tobytes()] for x in data.X]])[guess]
         )
     result = rmm(X, y, C, B, fit_intercept=fit_intercept)
     check_certificate(result)
@@ -189,4 +189,4 @@ def test_rows_away_from_margin_and_bounds_may_be_left_out(C, B, fit_intercept, g
 def test_few_rows_are_looked_at():
     X, y = blobs(n=500, d=4)
     data = prepare(X, y, 1.0, None, True)
-    assert 50 < _sifting(data, _Rows.of(data), 1.5).free.sum() < 250
+    assert 50 < _guess_active_set(data, _Rows.of(data), 1.5).free.sum() < 250

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from margin_problems import blobs, check_certificate, check_weights, hard_problems, margins, minimum, svm
 
-from radiusmargin.solvers.conic.active_set import Sifting, sifted
+from radiusmargin.solvers.conic.active_set import ActiveSet, guess_active_set
 from radiusmargin.solvers.conic.program import ConicProgram, ConicSolverError, prepare
 from radiusmargin.solvers.conic.rsvm import rsvm_mu_plus, rsvm_plus
 
@@ -195,9 +195,9 @@ def guesses(slack):
     """Sets of rows to begin with: all, the wrong sides of the margin, and too few to balance the classes."""
     near = np.abs(slack) <= np.median(np.abs(slack))
     return {
-        "all": Sifting.none(len(slack)),
-        "wrong sides": Sifting(near, ~near & (slack < 0)),
-        "no balance": Sifting(np.abs(slack) < 0.05, slack > 0.05 * np.sign(np.arange(len(slack)) % 3 - 0.5)),
+        "all": ActiveSet.all_rows(len(slack)),
+        "wrong sides": ActiveSet(near, ~near & (slack < 0)),
+        "no balance": ActiveSet(np.abs(slack) < 0.05, slack > 0.05 * np.sign(np.arange(len(slack)) % 3 - 0.5)),
     }
 
 
@@ -208,7 +208,9 @@ def guesses(slack):
 def test_rows_far_from_the_margin_may_be_left_out(solve, fit_intercept, guess, C, lam, monkeypatch):
     """The answer is that of all rows, whatever the guess which of them count."""
     big, labels = blobs(n=500, d=4)
-    assert 50 < sifted(prepare(big, labels, C, None, fit_intercept), np.ones(4), lambda w: None).free.sum() < 150
+    assert (
+        50 < guess_active_set(prepare(big, labels, C, None, fit_intercept), np.ones(4), lambda w: None).free.sum() < 150
+    )
     result = solve(big, labels, C, lam, fit_intercept=fit_intercept)
     check_certificate(result)
     check_point(result, big, labels, C, lam)
@@ -216,7 +218,7 @@ def test_rows_far_from_the_margin_may_be_left_out(solve, fit_intercept, guess, C
     def guessed(data, *_):
         return guesses(1 - data.y * (data.X @ result.coef + result.intercept))[guess]
 
-    monkeypatch.setattr("radiusmargin.solvers.conic.rsvm.sifted", guessed)
+    monkeypatch.setattr("radiusmargin.solvers.conic.rsvm.guess_active_set", guessed)
     other = solve(big, labels, C, lam, fit_intercept=fit_intercept)
     check_certificate(other)
     np.testing.assert_allclose(result.objective, other.objective, rtol=1e-8)

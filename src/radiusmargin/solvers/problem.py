@@ -1,6 +1,7 @@
-"""Forms of the data matrix. A form says how many rows and coefficients there are, and what scores coefficients give.
+"""Inputs of the solvers: rows, labels, regularisers, options and starting points.
 
-Each has a counterpart in the core (``src/core/rows``), which tells forms apart by `kind`.
+In order: forms of the data matrix (dense, sparse, kernel), each with a counterpart in the core (``src/core/rows``), which
+distinguishes them by `kind`; labels derived from classes; feasible multipliers; the batch of hinge problems to be solved.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from .._blocks import split
 from .._checks import (
     as_floats,
     check_choice,
@@ -59,7 +61,7 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """Rows of a compressed sparse matrix, never filled.
+    """Rows of a compressed sparse matrix, never converted to dense.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ Rows = Dense | Sparse
 
 
 def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
-    """The form of a matrix: dense or sparse.
+    """Wrap a matrix as `Dense` or `Sparse`.
 
     Parameters
     ----------
@@ -95,19 +97,16 @@ def rows_of(X: np.ndarray | sparse.csr_array) -> Rows:
     return Sparse(X) if sparse.issparse(X) else Dense(X)
 
 
-# -- Rows of a kernel matrix as a form of the data matrix -------------------------------------------------------------
-
-
 SUCH_AS = "radiusmargin.kernels.KernelFunction('rbf', gamma=1.0)"
 _BLOCK = 4_000_000  # kernel values that are held at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Rows of a kernel matrix, which is never there as a whole: the inner products of rows in a space of their own.
+    """Rows of a kernel matrix, which is never formed as a whole.
 
-    A separator is a combination of rows: coefficients are those of rows, so that d = n. The origin is that of the space
-    itself, as in `sklearn.svm.SVC`, not the mean of the rows.
+    A separator is a combination of rows, so that there is a coefficient per row (d = n). The origin is that of the feature
+    space, as in `sklearn.svm.SVC`, not the mean of the rows.
 
     Parameters
     ----------
@@ -115,10 +114,10 @@ class Kernel:
         The data, in double precision; without `function`, the kernel matrix itself.
     function : callable, optional
         ``function(X, Y)`` gives the kernel between two sets of rows, ``function.diagonal(X)`` that of each row with itself.
-        One that has the attributes `kernel`, `gamma`, `degree` and `coef0` of `radiusmargin.kernels.KernelFunction` is
-        computed by compiled code where its name is known there.
+        A function with the attributes `kernel`, `gamma`, `degree` and `coef0` of `radiusmargin.kernels.KernelFunction` is
+        evaluated by compiled code if that knows the kernel by name.
     cache_size : float, default=500
-        Megabytes for rows that may be needed again.
+        Megabytes of the cache of kernel rows.
 
     Examples
     --------
@@ -131,7 +130,7 @@ class Kernel:
 
     kind: ClassVar[str] = "kernel"
     X: np.ndarray | sparse.csr_array
-    function: Callable | None = None
+    function: Any = None
     cache_size: float = 500.0
 
     def __post_init__(self):
@@ -151,7 +150,7 @@ class Kernel:
         return other
 
     def check_values(self) -> None:
-        """Raise a ValueError where X holds data, but there is no function to compute kernel values of them."""
+        """Raise a ValueError if there is no function, and X is no kernel matrix either."""
         if self.function is None and (sparse.issparse(self.X) or self.X.shape[0] != self.X.shape[1]):
             raise ValueError(
                 f"without kernel, X must be a dense kernel matrix of shape (n, n), got {self.X.shape}: for data, give kernel, "
@@ -163,7 +162,7 @@ class Kernel:
         return self.X.shape[0], self.X.shape[0]
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Kernel values between rows and columns, by their numbers."""
+        """Kernel values between rows and columns, given by their indices."""
         if self.function is None:
             return self.X[np.ix_(rows, columns)]
         values = as_floats("kernel values", self.function(self.X[rows], self.X[columns]))
@@ -172,25 +171,24 @@ class Kernel:
         return np.ascontiguousarray(values)
 
     def diagonal(self) -> np.ndarray:
-        """The kernel of each row with itself."""
+        """Kernel of each row with itself."""
         if self.function is None:
             return np.diagonal(self.X).copy()
         return check_vector("the kernel's diagonal", self.function.diagonal(self.X), self.shape[0])
 
     def part(self, rows: np.ndarray) -> Kernel:
-        """These rows, and the columns that belong to them, alone."""
+        """Restrict to some rows, and the same columns."""
         X = self.X[np.ix_(rows, rows)] if self.function is None else self.X[rows]
         return Kernel(X, self.function, self.cache_size)
 
     def scores(self, coef: np.ndarray) -> np.ndarray:
         """Scores of shape (K, n) of the rows for coefficients of shape (K, n), without intercepts."""
         support, everything = np.flatnonzero(np.any(coef != 0, axis=0)), np.arange(self.shape[0])
-        step = max(1, _BLOCK // max(len(support), 1))
-        blocks = (everything[i : i + step] for i in range(0, len(everything), step))
-        return np.hstack([coef[:, support] @ self.block(part, support).T for part in blocks])
+        blocks = split(len(everything), len(support), _BLOCK)
+        return np.hstack([coef[:, support] @ self.block(everything[rows], support).T for rows in blocks])
 
 
-# -- Labellings of rows by the classes that they belong to: what many classes take no memory for ----------------------
+# -- Labels derived from classes --------------------------------------------------------------------------------------
 
 
 REST = -1  # in place of the class labelled -1: all others
@@ -198,16 +196,17 @@ REST = -1  # in place of the class labelled -1: all others
 
 @dataclass(frozen=True, eq=False)
 class ClassLabels:
-    """K labellings by -1, 0 and +1, kept as the class of every row and the two sides of every labelling.
+    """Binary label vectors derived from class codes on demand, so that K problems need no K x n array.
 
-    It stands for an array of shape (K, n): ``labels[k]`` is a row of it, ``labels[numbers]`` several, `np.asarray` all.
+    It behaves like an array of -1, 0 and +1 of shape (K, n): ``labels[k]`` is one row of it, ``labels[indices]`` are several,
+    `np.asarray` gives all.
 
     Parameters
     ----------
     codes : ndarray of shape (n,)
         Classes of the rows, numbered from 0.
     sides : ndarray of shape (K, 2)
-        Of every labelling the class that is -1, or `REST` for all others, and the class that is +1. Rows of other classes are
+        For each labelling the class that is -1, or `REST` for all others, and the class that is +1. Rows of other classes are
         labelled 0: they take no part.
     n_classes : int
 
@@ -224,7 +223,7 @@ class ClassLabels:
     sides: np.ndarray
     n_classes: int
 
-    def __post_init__(self):  # codes are looked at by the solver: here it would take longer than all else
+    def __post_init__(self):  # the solver checks the codes: here it would take longer than all else
         if self.codes.ndim != 1 or self.sides.ndim != 2 or self.sides.shape[1] != 2 or not self._are_integers:
             raise ValueError(
                 "codes must be integers of shape (n,) and sides integers of shape (K, 2), got "
@@ -262,22 +261,22 @@ class ClassLabels:
         return np.asarray(self[:], dtype=dtype)
 
     def part(self, problems: slice | np.ndarray) -> ClassLabels:
-        """Some of the labellings, by a slice or by numbers."""
+        """Restrict to some labellings, by a slice or by indices."""
         return ClassLabels(self.codes, self.sides[problems], self.n_classes)
 
 
-# -- Multipliers of hinge problems with an intercept: ``y'alpha = 0`` -------------------------------------------------
+# -- Feasible multipliers ---------------------------------------------------------------------------------------------
 
 
 def balanced(signed: np.ndarray, intercept: bool = True) -> np.ndarray:
-    """Shrink the heavier sign of multipliers ``y * alpha`` so that they sum to zero: they stay in any box around zero.
+    """Scale down the heavier sign of ``y * alpha`` so that the sum is zero, as an intercept requires; any box constraint still holds.
 
     Parameters
     ----------
     signed : ndarray of shape (n,) or (K, n)
-        Each row is balanced by itself.
+        Multipliers times labels; each row is balanced by itself.
     intercept : bool, default=True
-        Without one nothing has to be balanced.
+        If False, the multipliers are returned unchanged.
 
     Examples
     --------
@@ -294,7 +293,7 @@ def balanced(signed: np.ndarray, intercept: bool = True) -> np.ndarray:
     return signed * np.where(signed > 0.0, *factors)
 
 
-# -- What a solver is asked: many hinge problems on the same rows, with their regularisers, how well to solve them, and where to
+# -- A batch of hinge problems: regularisers, options and starting points ---------------------------------------------
 
 
 METHODS = ("auto", "direct", "interior-point")
@@ -310,7 +309,7 @@ class Quadratics:
     matrices : ndarray of shape (R, d) or (R, d, d), optional
         Diagonals, or symmetric positive definite matrices; None is the identity.
     linear : ndarray of shape (R, d), optional
-        The linear terms q, of a caller whose regulariser has a quadratic model that is not centred at zero.
+        Linear terms q, for quadratic models of a regulariser that are not centred at zero.
     constants : ndarray of shape (R,), optional
         Only with `linear`.
 
@@ -364,8 +363,8 @@ class Batch:
 
         min_{w,b}  r(w) + C sum_i s_i max(0, 1 - y_i (x_i'w + b))
 
-    A problem takes a subset of the rows, a row of `labels` and a regulariser r. Shapes, row numbers, weights and Cs are
-    checked here; labels by the solver, which also refuses a problem without rows.
+    A problem consists of a subset of the rows, a row of `labels` and a regulariser r. Shapes, row numbers, weights and Cs are
+    checked here. The solver checks the labels, and raises an error for a problem without rows.
 
     Parameters
     ----------
@@ -376,20 +375,19 @@ class Batch:
     weights : ndarray of shape (n,)
         Weights s of the losses; a row of weight 0 takes no part.
     Cs : ndarray
-        In any order; they are solved from small to large, each from the solution before.
+        In any order; they are solved from small to large, each starting from the previous solution.
     regularizers : Quadratics, default: the identity
     subsets : sequence of integer arrays, default=()
         Row numbers of the training parts, in any order and perhaps repeated; empty: one subset, all rows.
     cells : ndarray of shape (problems, 3), optional
-        Problems as numbers of (subset, labelling, regulariser). Default: all combinations, the last number fastest.
+        Problems as indices (subset, labelling, regulariser). Default: all combinations, the last index fastest.
     intercept : bool, default=True
-        Whether there is an (unpenalised) intercept.
+        Fit an (unpenalised) intercept.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from radiusmargin.solvers import Batch, Dense
-    >>> from radiusmargin.solvers import solve
+    >>> from radiusmargin.solvers import Batch, Dense, solve
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> labels = np.array([[-1.0, -1.0, 1.0, 1.0], [-1.0, 0.0, 0.0, 1.0]])
     >>> results = solve(Batch(Dense(X), labels, np.ones(4), np.array([0.1, 10.0])))
@@ -397,13 +395,13 @@ class Batch:
     ((2, 2, 1), np.True_, array([0.6667]))
     """
 
-    rows: Rows
+    rows: Rows | Kernel
     labels: np.ndarray | ClassLabels
     weights: np.ndarray
     Cs: np.ndarray
     regularizers: Quadratics = IDENTITY
     subsets: tuple = ()
-    cells: np.ndarray | None = None
+    cells: Any = None  # an ndarray after __post_init__
     intercept: bool = True
 
     def __post_init__(self):
@@ -427,10 +425,10 @@ class Batch:
             )
 
     def _check_numbers(self, n):
-        """Weights and Cs, by their extremes alone: NaN is in neither range, and a small fit has no time for more."""
+        """Check weights and Cs by their extremes only (NaN fails these too), since this is part of every small fit."""
         for name in ("labels", "weights", "Cs"):
-            if not isinstance(found := getattr(self, name), ClassLabels):
-                object.__setattr__(self, name, as_floats(name, found))
+            if not isinstance(values := getattr(self, name), ClassLabels):
+                object.__setattr__(self, name, as_floats(name, values))
         if self.weights.shape != (n,):
             raise ValueError(f"weights must have shape ({n},) to match the rows, got {self.weights.shape}.")
         if self.Cs.ndim != 1 or not len(self.Cs):
@@ -451,26 +449,26 @@ class Batch:
         return _ONLY if self._counts == (1, 1, 1) else np.indices(self._counts).reshape(3, -1).T
 
     def __len__(self) -> int:
-        """The number of problems."""
+        """Number of problems."""
         return len(self.cells)
 
 
 @dataclass(frozen=True)
 class Options:
-    """How well to solve, and what to keep.
+    """Accuracy, limits and method of a solver.
 
     Parameters
     ----------
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int, default=1000
-        Steps of all methods together before giving up, for each problem and C.
+        Most steps of all methods together, for each problem and C.
     n_threads : int or None, default=1
-        Threads over problems; -1 takes every core.
+        Threads over problems; -1 uses all cores.
     keep_alpha : bool, default=False
-        Whether to keep the multipliers, n numbers for each problem and C.
+        Keep the multipliers, n numbers for each problem and C.
     method : {"auto", "direct", "interior-point"}, default="auto"
-        "direct" leaves out sifting, "interior-point" Newton's method too: to compare methods, and to test each of them.
+        "direct" skips sifting, "interior-point" also Newton's method. They serve to compare and to test the methods.
     """
 
     tol: float = 1e-6
@@ -480,7 +478,7 @@ class Options:
     method: str = "auto"
 
     def __post_init__(self):
-        # Asked first the quick way: a check takes longer than all else here.
+        # Quick tests first: a check takes longer than all else here.
         if type(self.tol) is not float or not 0.0 < self.tol < np.inf:
             check_positive("tol", self.tol)
         if type(self.max_iter) is not int or not 0 < self.max_iter < 2**31:
@@ -492,7 +490,7 @@ class Options:
 
     @property
     def threads(self) -> int:
-        """The number of threads that `n_threads` stands for."""
+        """Number of threads, with None and -1 resolved."""
         if self.n_threads is None or self.n_threads > 0:
             return self.n_threads or 1
         from joblib import effective_n_jobs
@@ -502,7 +500,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where to start the smallest C of every problem; what is None starts cold.
+    """Starting point of each problem at the smallest C; parts that are None start cold.
 
     Parameters
     ----------
@@ -510,7 +508,7 @@ class Start:
     intercept : ndarray of shape (problems,), optional
         Only with `coef`.
     alpha : ndarray of shape (problems, n), optional
-        Multipliers; those of rows that take no part are not looked at.
+        Multipliers; those of rows that take no part are ignored.
     """
 
     coef: np.ndarray | None = None
@@ -526,7 +524,7 @@ class Start:
                 check_finite(f"start: {name}", as_floats(f"start: {name}", found))
 
     def theta(self, intercept: bool) -> np.ndarray | None:
-        """Coefficients and, where there is one, the intercept: shape (problems, d) or (problems, d + 1)."""
+        """Coefficients and, if there is one, the intercept: shape (problems, d) or (problems, d + 1)."""
         if self.coef is None or not intercept:
             return None if self.coef is None else np.ascontiguousarray(self.coef)
         b = np.zeros(len(self.coef)) if self.intercept is None else self.intercept

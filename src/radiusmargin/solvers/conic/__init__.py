@@ -1,4 +1,4 @@
-"""The models that need a conic program, one file for each, named like the models' own.
+"""Models that are solved as conic programs, one file for each.
 
-`program` is the adapter to the conic solver, `margin` what the models share; `rsvm_duals` and `far_pairs` serve `rsvm`.
+`program` is the adapter to the conic solver, with what the models share; `active_set` selects the rows and pairs that matter.
 """

@@ -38,7 +38,7 @@ def mrsvm(
     tol: float = 1e-6,
     max_iter: int = 200,
 ) -> MRSVMResult:
-    """Solve MR-SVM with squared slacks, the convex reading of the model.
+    """Solve MR-SVM with squared slacks, the convex form of the model.
 
     ``min 1/2 sum_k w_k^2 / mu_k + 1/(2 s(mu)) sum_i c_i xi_i^2`` over the simplex of `mu`, with
     ``c_i = C sample_weight_i``, ``s(mu) = sum_k mu_k R_k^2`` and R_k the half range of feature k; by the dual
@@ -55,7 +55,7 @@ def mrsvm(
     sample_weight : ndarray of shape (n,), optional
         Weights of the losses; a row of weight zero is left out, of the ranges too.
     fit_intercept : bool
-        Whether ``b`` is free, or zero.
+        If False, ``b`` is zero.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -67,7 +67,7 @@ def mrsvm(
 
     Examples
     --------
-    The second feature tells nothing and gets no weight:
+    The second feature carries no information and gets no weight:
 
     >>> X = np.array([[-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]])
     >>> mrsvm(X, np.array([-1, -1, 1, 1])).mu.round(6)
@@ -83,12 +83,12 @@ def mrsvm(
 
 
 def _attempt(data: MarginData, R: np.ndarray, sigma: float, tol: float, max_iter: int, unit: float) -> MRSVMResult:
-    """Solve for ``x / sigma`` with multipliers measured in `unit`, and certify what comes back."""
+    """Solve for ``x / sigma`` with multipliers measured in `unit`, and certify the solution."""
     y, c, relative = data.y, data.c, data.scale / sigma
     alpha, mu, w, n_iter = _solve_dual(R, data, relative, unit, max_iter)
     alpha = y * balanced(y * np.maximum(alpha, 0.0), data.fit_intercept)
     g = relative * data.gradient(alpha * y)
-    # along the ray of alpha the dual is a parabola, whose top is known
+    # along the ray of alpha the dual is a parabola; take its maximum
     linear, quadratic = alpha.sum(), (g**2 + R**2 * (alpha**2 / c).sum()).max()
     top = linear / quadratic if quadratic > 0.0 else 0.0
     dual = linear * top / 2
@@ -106,7 +106,7 @@ def _attempt(data: MarginData, R: np.ndarray, sigma: float, tol: float, max_iter
 def _solve_dual(
     R: np.ndarray, data: MarginData, relative: np.ndarray, unit: float, max_iter: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Clarabel's ``alpha``, ``mu`` and ``w`` for ``x / sigma``; only `mu` is feasible already.
+    """Clarabel's ``alpha``, ``mu`` and ``w`` for ``x / sigma``, of which only `mu` is feasible.
 
     ``min -sum(a) + tau/2`` with ``g_k^2 + R_k^2 u <= tau``, ``u >= unit sum_i a_i^2 / c_i``, a in units.
     """
@@ -136,7 +136,7 @@ def _primal(
 
 
 def _best_intercept(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
-    """The ``b`` that minimises ``sum_i c_i hinge(y_i (u_i + b))^2``, the middle one where it is an interval.
+    """Minimise ``sum_i c_i hinge(y_i (u_i + b))^2`` over b; the middle if the minimisers are an interval.
 
     Its derivative is piecewise linear with the kinks ``b = y_i - u_i``: evaluate it there and interpolate.
     """
@@ -145,7 +145,7 @@ def _best_intercept(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
     below, above = np.where(y < 0, c, 0.0)[order], np.where(y > 0, c, 0.0)[order]
     pull_up = (above * kinks).sum() - np.cumsum(above * kinks) - kinks * (above.sum() - np.cumsum(above))
     slope = kinks * np.cumsum(below) - np.cumsum(below * kinks) - pull_up
-    left, right = np.searchsorted(slope, 0.0, side="left"), np.searchsorted(slope, 0.0, side="right")
+    left, right = int(np.searchsorted(slope, 0.0, side="left")), int(np.searchsorted(slope, 0.0, side="right"))
     if right > left:
         return float(kinks[left] + kinks[right - 1]) / 2
     left = min(max(left, 1), kinks.size - 1)

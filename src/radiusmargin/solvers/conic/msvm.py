@@ -1,4 +1,4 @@
-"""MSVM (Zhu, Gong, Zhao, Zhang, IJCNN 2012) at its global optimum: the QP that is left without the metric."""
+"""MSVM (Zhu, Gong, Zhao, Zhang, IJCNN 2012) at its global optimum, by the QP that remains after eliminating the metric."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MSVMResult(MarginResult):
     bound_multipliers : ndarray of shape (n,)
         ``delta``, signed multipliers of the bound: ``sum_i alpha_i y_i x_i = sum_i delta_i (x_i - xbar)``.
     bound_active : ndarray of int
-        Rows whose projection attains the bound and carries a multiplier.
+        Rows that attain the bound with a positive multiplier.
     """
 
     bound: float
@@ -46,8 +46,8 @@ def msvm(
 ) -> MSVMResult:
     """Solve MSVM globally.
 
-    The published problem is not convex in (w, A); without the metric it is, with
-    ``c_i = C sample_weight_i``: ``min 1/2 max_i (w'(x_i - xbar))^2 + sum_i c_i hinge_i``. Its dual is
+    The published problem is not convex in (w, A). Eliminating the metric A makes it convex: with
+    ``c_i = C sample_weight_i``, ``min 1/2 max_i (w'(x_i - xbar))^2 + sum_i c_i hinge_i``. Its dual is
     ``max sum(alpha) - 1/2 (sum_i |delta_i|)^2`` with ``0 <= alpha <= c``, ``y'alpha = 0`` and
     ``sum_i alpha_i y_i x_i = sum_i delta_i (x_i - xbar)``.
 
@@ -62,7 +62,7 @@ def msvm(
     sample_weight : ndarray of shape (n,), optional
         Weights of the losses and of the mean; a row of weight zero is left out, of the bound too.
     fit_intercept : bool
-        Whether ``b`` is free, or zero.
+        If False, ``b`` is zero.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -81,22 +81,22 @@ def msvm(
     data = prepare(X, y, C, sample_weight, fit_intercept)
     space = _Space.of(data)
     attempt = partial(_attempt, data, space, tol, max_iter)
-    return best_of(partial(attempt, *way) for way in scalings(data.c, 1.0))
+    return best_of(partial(attempt, *setting) for setting in scalings(data.c, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class _Space:
     """The rows in orthogonal coordinates, in which no feature is large, small or redundant (S2).
 
-    ``Q`` are the rows as the hinge sees them and ``U`` their differences from the mean: ``Q = U`` where there
-    is an intercept. A linear function that is constant on the rows is an intercept, `fit_intercept` or not.
+    ``Q`` are the rows in the hinge loss, ``U`` their differences from the mean; ``Q = U`` if there is an intercept. A linear
+    function that is constant on the rows serves as an intercept, even with ``fit_intercept=False``.
     """
 
     Q: np.ndarray
     U: np.ndarray
     back: np.ndarray  # w = back @ (w in these coordinates)
     constant: np.ndarray | None  # w of the function that is 1 on every row
-    free: bool  # whether there is an intercept
+    free: bool  # True if there is an intercept
 
     @classmethod
     def of(cls, data: MarginData) -> _Space:
@@ -123,14 +123,14 @@ def _attempt(
     cap: float,
     guard: float,
 ) -> MSVMResult:
-    """Solve with multipliers measured in `unit`, and certify what comes back."""
+    """Solve with multipliers measured in `unit`, and certify the solution."""
     c, y = np.minimum(data.c / unit, cap), data.y
     alpha, delta, w, n_iter = _solve_dual(space, data, c, unit, guard, max_iter)
     alpha = y * balanced(y * np.clip(alpha, 0.0, c), space.free)
     # the smallest change of delta that makes the dual equality hold for this alpha
     delta = delta + np.linalg.lstsq(space.U.T, space.Q.T @ (alpha * y) - space.U.T @ delta, rcond=None)[0]
     dual = unit * (alpha.sum() - unit * np.abs(delta).sum() ** 2 / 2)
-    if dual <= 0.0:  # one class only: rounding errors are worse than no multiplier at all
+    if dual <= 0.0:  # a single class: zero multipliers are better than rounding errors
         alpha, delta, dual = np.zeros_like(alpha), np.zeros_like(delta), 0.0
     points = (_primal(space, data, w) for w in (w, np.zeros_like(w)))
     objective, bound, separator = min(points, key=lambda point: point[0])

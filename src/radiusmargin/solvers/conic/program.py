@@ -1,4 +1,8 @@
-"""One thin adapter to the conic solver Clarabel: named variables in, named values and multipliers out."""
+"""Adapter to the conic solver Clarabel with named variables and constraints, and what the conic models share.
+
+In order: the program and its solution, then data and results of soft-margin models: rows in good units, points that are made
+exactly feasible, and the scalings that are tried.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import clarabel
 import numpy as np
@@ -16,10 +20,10 @@ import scipy.sparse as sp
 from ..._checks import check_positive, check_weights
 from ..result import Result
 
-# A linear map of one variable: a multiple of the identity, a diagonal, or a matrix.
-Map = float | np.ndarray | sp.sparray
+# A linear map of one variable: a multiple of the identity, a diagonal, or a (sparse) matrix.
+Map: TypeAlias = Any
 # An affine expression: a map per variable, and a constant.
-Affine = tuple[dict[str, Map], float | np.ndarray]
+Affine: TypeAlias = tuple[dict[str, Map], float | np.ndarray]
 
 ACCEPTED = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations")
 
@@ -32,7 +36,7 @@ class ConicSolverError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class ConicSolution:
-    """Where Clarabel stopped.
+    """Last point of Clarabel.
 
     Attributes
     ----------
@@ -41,7 +45,7 @@ class ConicSolution:
     multipliers : dict of str to ndarray
         Multipliers by constraint, with the Lagrangian ``cost - sum_c <multiplier_c, expression_c>``.
     status : str
-        Clarabel's own word; other than ``"Solved"`` is reduced accuracy, for the caller's gap to judge.
+        Clarabel's status. Anything but ``"Solved"`` means reduced accuracy, which the caller's gap measures.
     n_iter : int
         Interior-point iterations.
     """
@@ -62,7 +66,7 @@ class _Rows:
     h: np.ndarray
 
     def moved(self, place: int, factor: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Entries of a multiple of the rows, in the places of three-dimensional cones."""
+        """Entries of a multiple of the rows, as component `place` of three-dimensional cones."""
         return 3 * self.row + place, self.column, factor * self.value
 
 
@@ -72,7 +76,7 @@ class ConicProgram:
     Parameters
     ----------
     **sizes : int
-        The variables and their lengths.
+        Names of the variables and their lengths.
 
     Examples
     --------
@@ -93,63 +97,61 @@ class ConicProgram:
         self._quadratic = {name: np.zeros(size) for name, size in sizes.items()}
         self._blocks: list[tuple[str, _Rows, list]] = []
 
-    def cost(self, linear: dict[str, float | np.ndarray] | None = None, quadratic: dict | None = None) -> None:
+    def cost(self, linear: dict[str, Any] | None = None, quadratic: dict[str, Any] | None = None) -> None:
         """Set the cost: ``linear @ x + 1/2 x' diag(quadratic) x``, by variable."""
         for target, given in ((self._linear, linear), (self._quadratic, quadratic)):
             for name, coefficients in (given or {}).items():
                 target[name] = np.broadcast_to(np.asarray(coefficients, float), self._sizes[name])
 
     def zero(self, name: str, terms: dict[str, Map], constant: float | np.ndarray = 0.0) -> None:
-        """Ask ``terms + constant == 0``."""
+        """Add the constraint ``terms + constant == 0``."""
         rows = self._rows(terms, constant)
         self._blocks.append((name, rows, [clarabel.ZeroConeT(rows.h.size)]))
 
     def nonnegative(self, name: str, terms: dict[str, Map], constant: float | np.ndarray = 0.0) -> None:
-        """Ask ``terms + constant >= 0``."""
+        """Add the constraint ``terms + constant >= 0``."""
         rows = self._rows(terms, constant)
         self._blocks.append((name, rows, [clarabel.NonnegativeConeT(rows.h.size)]))
 
     def rotated(self, name: str, p: Affine, q: Affine, x: Affine) -> None:
-        """Ask ``p_k q_k >= x_k^2, p_k >= 0, q_k >= 0`` for every k, as ``(p+q, p-q, 2x)`` in a Lorentz cone.
+        """Add ``p_k q_k >= x_k^2, p_k >= 0, q_k >= 0`` for every k, as ``(p+q, p-q, 2x)`` in a second-order cone.
 
         The multipliers have three rows: those of p, of q and of x.
         """
-        p, q, x = (self._rows(*expression) for expression in (p, q, x))
-        parts = [p.moved(0), q.moved(0), p.moved(1), q.moved(1, -1.0), x.moved(2, 2.0)]
-        h = np.column_stack([p.h + q.h, p.h - q.h, 2.0 * x.h]).ravel()
-        cones = [clarabel.SecondOrderConeT(3)] * x.h.size
-        self._blocks.append((name, _Rows(*map(np.concatenate, zip(*parts, strict=True)), h), cones))
+        P, Q, X = (self._rows(*expression) for expression in (p, q, x))
+        parts = [P.moved(0), Q.moved(0), P.moved(1), Q.moved(1, -1.0), X.moved(2, 2.0)]
+        h = np.column_stack([P.h + Q.h, P.h - Q.h, 2.0 * X.h]).ravel()
+        self._blocks.append((name, _stacked(parts, h), [clarabel.SecondOrderConeT(3)] * X.h.size))
 
     def solve(self, *, tol: float = 1e-10, max_iter: int = 200) -> ConicSolution:
-        """Run Clarabel; raise `ConicSolverError` where it ends without a point worth looking at."""
+        """Run Clarabel; raise a `ConicSolverError` if it ends without a usable point."""
         q = np.concatenate(list(self._linear.values()))
         P = sp.diags_array(np.concatenate(list(self._quadratic.values()))).tocsc()
         h = np.concatenate([rows.h for _, rows, _ in self._blocks])
         A = -self._matrix(h.size, q.size)
         cones = [cone for *_, cones in self._blocks for cone in cones]
-        # Refining every linear solve takes up to half of the time, and where the residuals come out right it was for nothing.
+        # Iterative refinement takes up to half of the time, and is only needed where the residuals are too large without it.
         for refined in (False, True):
-            found = _run(clarabel.DefaultSolver(P, q, A, h, cones, _settings(tol, max_iter, refined)))
-            if (status := str(found.status)) == "Solved":
+            last = _run(clarabel.DefaultSolver(P, q, A, h, cones, _settings(tol, max_iter, refined)))
+            if (status := str(last.status)) == "Solved":
                 break
-        x = np.asarray(found.x)
+        x = np.asarray(last.x)
         if status not in ACCEPTED or not np.isfinite(x).all():
-            raise ConicSolverError(f"Clarabel stopped with status {status} after {found.iterations} iterations")
+            raise ConicSolverError(f"Clarabel stopped with status {status} after {last.iterations} iterations")
         values = dict(zip(self._sizes, np.split(x, np.cumsum(list(self._sizes.values()))[:-1]), strict=True))
-        return ConicSolution(values, self._split(np.asarray(found.z)), status, found.iterations)
+        return ConicSolution(values, self._split(np.asarray(last.z)), status, last.iterations)
 
     def _rows(self, terms: dict[str, Map], constant: float | np.ndarray) -> _Rows:
-        """The rows ``M, h`` of an affine expression."""
+        """Rows ``M, h`` of an affine expression."""
         parts = [(np.zeros(0, int), np.zeros(0, int), np.zeros(0))]
         m = np.size(constant)
         for name, given in terms.items():
             m, row, column, value = _entries(given, self._sizes[name])
             parts.append((row, column + self._first[name], value))
-        h = np.broadcast_to(np.asarray(constant, float), m)
-        return _Rows(*map(np.concatenate, zip(*parts, strict=True)), h)
+        return _stacked(parts, np.broadcast_to(np.asarray(constant, float), m))
 
     def _matrix(self, n_rows: int, n_columns: int) -> sp.csc_array:
-        """All rows below one another. Assembled from entries: stacking blocks took longer than solving small problems."""
+        """Stack all rows. Assembled from entries, since stacking blocks took longer than solving small problems."""
         starts = np.cumsum([0, *(rows.h.size for _, rows, _ in self._blocks)])
         row = np.concatenate([rows.row + start for (_, rows, _), start in zip(self._blocks, starts, strict=False)])
         column = np.concatenate([rows.column for _, rows, _ in self._blocks])
@@ -157,8 +159,9 @@ class ConicProgram:
         return sp.csc_array((value, (row, column)), shape=(n_rows, n_columns))
 
     def _split(self, z: np.ndarray) -> dict[str, np.ndarray]:
-        """Multipliers by constraint; a rotated cone's are turned back into those of (p, q, x)."""
-        multipliers, start = {}, 0
+        """Multipliers by constraint; those of a rotated cone are converted to those of (p, q, x)."""
+        multipliers: dict[str, np.ndarray] = {}
+        start = 0
         for name, rows, cones in self._blocks:
             part, start = z[start : start + rows.h.size], start + rows.h.size
             if isinstance(cones[0], clarabel.SecondOrderConeT):
@@ -168,31 +171,35 @@ class ConicProgram:
         return multipliers
 
 
-def _run(solver: clarabel.DefaultSolver) -> clarabel.DefaultSolution:
-    """Solve; Ctrl-C ends it after the iteration that it comes into.
+def _stacked(parts: list, h: np.ndarray) -> _Rows:
+    """Join (row, column, value) entries."""
+    row, column, value = (np.concatenate(entries) for entries in zip(*parts, strict=True))
+    return _Rows(row, column, value, h)
 
-    Python would hear of the signal only after the last one: Clarabel swallows what is raised in its callback, so that the
-    signal has to be kept until it has returned.
+
+def _run(solver: clarabel.DefaultSolver) -> clarabel.DefaultSolution:
+    """Solve; Ctrl-C ends it after the current iteration.
+
+    Clarabel drops exceptions that are raised in its callback, so that the signal is kept until it has returned.
     """
     handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(
-        handler
-    ):  # signals reach that one only
+    # Signals reach the main thread only.
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
         return solver.solve()
     caught: list[tuple] = []
     signal.signal(signal.SIGINT, lambda *event: caught.append(event))
     try:
         solver.set_termination_callback(lambda info: bool(caught))
-        found = solver.solve()
+        solution = solver.solve()
     finally:
         signal.signal(signal.SIGINT, handler)
     if caught:
         handler(*caught[0])
-    return found
+    return solution
 
 
 def best_of(attempts: Iterable[Callable[[], R]]) -> R:
-    """Run differently scaled attempts until one reaches its gap; else return the one with the smallest gap.
+    """Run differently scaled attempts until one converges; otherwise return the result of the smallest gap.
 
     Raises
     ------
@@ -216,7 +223,7 @@ def best_of(attempts: Iterable[Callable[[], R]]) -> R:
 
 
 def _entries(given: Map, size: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-    """The number of rows of a map, and its entries other than zero: row, column and value."""
+    """Number of rows of a map, and its non-zero entries: row, column and value."""
     if sp.issparse(given):
         given = given.tocoo()
         return given.shape[0], given.row, given.col, given.data
@@ -240,10 +247,10 @@ def _settings(tol: float, max_iter: int, refined: bool) -> clarabel.DefaultSetti
     return settings
 
 
-# -- What the conic margin machines share: weighted rows in good units, and points made exactly feasible --------------
+# -- Soft-margin models: rows in good units, and feasible points ------------------------------------------------------
 
 
-SMALLEST = 1e-100  # size of a feature below which squares of it, and of products with it, underflow
+SMALLEST = 1e-100  # smallest size of a feature: squares of a smaller one, and of products with it, underflow
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -267,14 +274,14 @@ class MarginResult(Result):
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Which of the user's n rows are copies of one of m distinct ones.
+    """Map between the user's n rows and the m distinct ones.
 
     Attributes
     ----------
     first : ndarray of shape (m,)
-        The first of the copies.
+        First row of the user that equals each distinct row.
     group, share : ndarrays of shape (n,)
-        For each row of the user: which of the m rows it is a copy of, and its part of their cost.
+        Distinct row that each row of the user equals, and its share of the cost.
     """
 
     first: np.ndarray
@@ -282,36 +289,36 @@ class Copies:
     share: np.ndarray
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """Multipliers of the user's rows: those of a distinct row shared among its copies, else zero."""
+        """Multipliers of the user's rows: that of a distinct row is shared among its copies."""
         return values[self.group] * self.share
 
     def where(self, chosen: np.ndarray) -> np.ndarray:
-        """The user's rows, copies too, for a mask of the distinct ones."""
+        """Indices of the user's rows, for a mask of the distinct ones."""
         return np.flatnonzero(chosen[self.group] & (self.share > 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class MarginData:
-    """The distinct rows that count, each feature mapped to [-1, 1]: ``X = (Z + offset) * scale + centre``.
+    """Distinct rows of positive weight, each feature mapped to [-1, 1]: ``X = (Z + offset) * scale + centre``.
 
     Attributes
     ----------
     X : ndarray of shape (m, d)
-        The rows as the user knows them.
+        Rows in the user's units.
     Z : ndarray of shape (m, d)
-        Scaled rows of positive weight, without repetition and in an order that does not depend on the user's.
+        Scaled rows, in an order that does not depend on the user's.
     y : ndarray of shape (m,)
         Their labels, -1 or +1.
     c : ndarray of shape (m,)
         Their costs ``C * sample_weight``, summed over the copies of a row.
     scale : ndarray of shape (d,)
-        Half range of each feature, or its modulus where it is constant.
+        Half range of each feature, or the modulus of a constant one.
     middle : ndarray of shape (d,)
-        The midrange: of no account where there is an intercept (`centre`), else part of the rows (`offset`).
+        The midrange. An intercept absorbs it (`centre`); without one it is part of the rows (`offset`).
     copies : Copies
-        Where the rows stand among the user's.
+        Map to the user's rows.
     fit_intercept : bool
-        Whether ``b`` is free, hence whether the dual is balanced (``y @ alpha == 0``).
+        True if ``b`` is free, so that the dual is balanced (``y @ alpha == 0``).
     """
 
     X: np.ndarray
@@ -332,7 +339,7 @@ class MarginData:
         return np.zeros_like(self.middle) if self.fit_intercept else self.middle / self.scale
 
     def outputs(self, w: np.ndarray) -> np.ndarray:
-        """``(Z + offset) w``, the outputs but for b."""
+        """``(Z + offset) w``, the outputs without b."""
         return self.Z @ w + self.offset @ w
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
@@ -340,12 +347,12 @@ class MarginData:
         return self.Z.T @ theta + self.offset * theta.sum()
 
     def user_units(self, w: np.ndarray, b: float) -> Separator:
-        """The separator of the user's X, from that of ``Z + offset``."""
+        """Map a separator of ``Z + offset`` to the user's units."""
         coef = w / self.scale
         return Separator(coef, float(b - coef @ self.centre))
 
     def loss(self, separator: Separator, power: int = 1) -> float:
-        """The weighted hinge loss of what is returned, rounded as the user's units round it."""
+        """Weighted hinge loss of the separator as it is returned, with the rounding of the user's units."""
         return float(self.c @ np.maximum(0.0, 1.0 - self.y * separator.outputs(self.X)) ** power)
 
 
@@ -363,9 +370,9 @@ class Separator:
 def prepare(
     X: np.ndarray, y: np.ndarray, C: float, sample_weight: np.ndarray | None, fit_intercept: bool
 ) -> MarginData:
-    """Drop the rows of weight zero, merge equal ones, and bring the features to a common scale.
+    """Drop the rows of weight zero, merge equal ones, and scale the features to [-1, 1].
 
-    Merging makes a weight and that many copies the same problem to the last bit, in whatever order they come.
+    Merging makes a weight and that many copies the same problem to the last bit, in any order of the rows.
 
     >>> data = prepare([[0.0], [9.0], [4.0], [0.0]], [-1, 1, 1, -1], 2.0, [1.0, 0.0, 3.0, 4.0], True)
     >>> data.Z.ravel(), data.c, data.scale, data.centre
@@ -393,8 +400,8 @@ def prepare(
 
 
 def _distinct(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each distinct labelled row stands first, and which of them each row is, in order of bytes."""
-    table = np.column_stack([y, X]) + 0.0  # no negative zeros, which equal positive ones in another spelling
+    """First index of each distinct labelled row, and the distinct row of each row, in order of bytes."""
+    table = np.column_stack([y, X]) + 0.0  # turns negative zeros, which have other bytes, into positive ones
     _, first, member = np.unique(table.view(f"V{table[0].nbytes}").ravel(), return_index=True, return_inverse=True)
     return first, member
 
@@ -403,18 +410,17 @@ def gradient_program(
     data: MarginData,
     root: np.ndarray,
     free: slice | np.ndarray = slice(None),
-    held: float | np.ndarray = 0.0,
+    fixed: float | np.ndarray = 0.0,
     **sizes: int,
 ) -> ConicProgram:
-    """A dual's frame: ``alpha >= 0``, balanced, and ``g = root * sum_i alpha_i y_i (Z_i + offset)``.
+    """Program with the constraints common to the duals: ``alpha >= 0``, balanced, ``g = root * sum_i alpha_i y_i (Z_i + offset)``.
 
-    Only the multipliers of the rows that are `free` are variables; those of the others are `held`.
-
-    The multiplier of "w" is ``-w / root``. Rows far from the origin, which matter without an intercept, would
-    make the matrix ill-conditioned: what they share enters by one more variable, ``y'alpha``.
+    Only the multipliers of the `free` rows are variables; those of the others are `fixed`. The multiplier of "w" is
+    ``-w / root``. Without an intercept, rows far from the origin would make the matrix ill-conditioned. Their common offset
+    therefore enters by one more variable, ``y'alpha``.
     """
     y, Z, length = data.y[free], data.Z[free], max(1.0, np.abs(data.offset).max())
-    theta = held * data.y
+    theta = fixed * data.y
     common = {} if data.fit_intercept else {"common": 1}
     program = ConicProgram(alpha=len(y), g=len(root), **common, **sizes)
     shift = {name: (root * data.offset / length)[:, None] for name in common}
@@ -425,14 +431,14 @@ def gradient_program(
 
 
 def weighted_norm(w: np.ndarray, mu: np.ndarray) -> float:
-    """``sum_k w_k^2 / mu_k``, where ``0 / 0 = 0``; infinite where a feature without weight is used."""
+    """``sum_k w_k^2 / mu_k``, where ``0 / 0 = 0``; infinite if a feature of weight zero is used."""
     if np.any(w[mu == 0.0]):
         return np.inf
     return float(np.divide(w**2, mu, out=np.zeros_like(w), where=mu > 0.0).sum())
 
 
 def best_intercept(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
-    """The ``b`` that minimises ``sum_i c_i hinge(y_i (u_i + b))``, the middle one where it is an interval.
+    """Minimise ``sum_i c_i hinge(y_i (u_i + b))`` over b; the middle if the minimisers are an interval.
 
     The slope in b starts at ``-sum_{y=+1} c_i`` and grows by ``c_i`` at each kink ``b = y_i - u_i``.
 
@@ -451,13 +457,12 @@ def best_intercept(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
 
 
 def scalings(c: np.ndarray, stiffness: float) -> list[tuple[float, float, float]]:
-    """Ways to pose a dual, to be tried in turn: unit of the multipliers, cap of costs, guard of margins.
+    """Settings of a dual, to be tried in turn: (unit of the multipliers, cap of the costs, guard of the margins).
 
-    Multipliers are of the size of the costs where the classes overlap, and of the `stiffness` of the norm
-    where they do not (``1/sigma^2`` for ``1/2 |w|^2`` and rows of size sigma). The last way is for separable
-    data with a cost so large that rounding of a zero loss would drown the norm: the costs are capped (a
-    smaller box holds dual feasible points only) and margins of ``1 + guard`` are asked for, so that the loss
-    of the point found is exactly zero.
+    Multipliers are of the size of the costs if the classes overlap, and of the `stiffness` of the norm if they do not
+    (``1/sigma^2`` for ``1/2 |w|^2`` and rows of size sigma). The last setting is for separable data with costs so large that
+    rounding errors of a zero loss would exceed the norm. There the costs are capped (points in a smaller box are still dual
+    feasible), and margins of ``1 + guard`` are required, so that the loss of the solution is exactly zero.
     """
     units = sorted([c.mean(), stiffness])
     return [(unit, np.inf, 0.0) for unit in units] + [(stiffness, 1e3, 1e-8)]

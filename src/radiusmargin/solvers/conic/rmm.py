@@ -11,11 +11,11 @@ from ..._checks import check_number
 from ..hinge import solve
 from ..problem import Batch, Dense, Options, Quadratics, balanced
 from ..result import HingeResult, certificate
-from .active_set import GUESS, Sifting, saves, sifted_by
+from .active_set import GUESS, ActiveSet, active_set_near, saves
 from .program import ConicProgram, MarginData, MarginResult, Separator, best_intercept, best_of, prepare, scalings
 
-MOST_SIFTINGS = 10  # then all rows are taken
-# The guess which rows count: the cost of passing a bound, in that of the loss, and how near to a bound a row is looked at.
+MOST_ACTIVE_SETS = 10  # then all rows are active
+# Guess of the active set: cost of exceeding a bound relative to that of the loss, and relative distance to a bound of active rows.
 PENALTY, NEAR_A_BOUND = 10.0, 0.1
 
 
@@ -28,7 +28,7 @@ class RMMResult(MarginResult):
     bound_multipliers : ndarray of shape (2, n)
         ``lam`` (of ``f_i <= B``) and ``lam*`` (of ``f_i >= -B``); at most one of the two is positive.
     bound_active : ndarray of int
-        Rows whose bound carries a multiplier: the points that shape the metric.
+        Rows whose bound has a positive multiplier.
     """
 
     bound_multipliers: np.ndarray = field(repr=False)
@@ -48,9 +48,9 @@ def rmm(
 ) -> RMMResult:
     """Solve the relative margin machine.
 
-    ``min 1/2 |w|^2 + sum_i c_i hinge_i  s.t.  |w'x_i + b| <= B`` with ``c_i = C sample_weight_i``, through
-    the dual, whose matrix holds X only once: ``max sum(alpha) - B sum(lam + lam*) -
-    1/2 |X'theta|^2`` with ``theta = alpha y - lam + lam*`` and ``sum(theta) = 0``.
+    ``min 1/2 |w|^2 + sum_i c_i hinge_i  s.t.  |w'x_i + b| <= B`` with ``c_i = C sample_weight_i``, by the dual, whose matrix
+    contains X only once: ``max sum(alpha) - B sum(lam + lam*) - 1/2 |X'theta|^2`` with ``theta = alpha y - lam + lam*`` and
+    ``sum(theta) = 0``.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def rmm(
     B : float
         Bound of the outputs, non-negative; the hinge is linear below 1, and ``inf`` gives the SVM.
     sample_weight : ndarray of shape (n,), optional
-        Weights of the losses; a row of weight zero is left out, of its bound too.
+        Weights of the losses; a row of weight zero is left out and has no bound.
     fit_intercept : bool
-        Whether ``b`` is free, or zero.
+        If False, ``b`` is zero.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -87,43 +87,44 @@ def rmm(
     if svm is not None and np.abs(data.X @ svm.coef + svm.intercept).max() <= B:
         return _without_bounds(data, svm, tol)
     rows = _Rows.of(data)
-    ways, everything = scalings(data.c, rows.size**-2), Sifting.none(len(data.y))
+    settings, all_rows = scalings(data.c, rows.size**-2), ActiveSet.all_rows(len(data.y))
     attempt = partial(_attempt, data, rows, B, tol, max_iter)
-    sifting = _sifting(data, rows, B) if svm is not None and saves(*rows.G.shape) else everything
-    first = [partial(_sifted, attempt, data, B, ways[0], sifting)] if sifting.is_partial else []
-    return best_of([*first, *(partial(_on_all, attempt, way, everything) for way in ways)])
+    active = _guess_active_set(data, rows, B) if svm is not None and saves(*rows.G.shape) else all_rows
+    first = [partial(_by_active_set, attempt, data, B, settings[0], active)] if active.is_partial else []
+    return best_of([*first, *(partial(_on_all, attempt, setting, all_rows) for setting in settings)])
 
 
 def _svm(data: MarginData, tol: float, max_iter: int) -> HingeResult | None:
-    """The problem without its bounds, a thousandth of the work; None where it was not solved.
+    """Solve the problem without its bounds, a thousandth of the work; None if it was not solved.
 
-    Loose bounds, which every grid of B has, often change nothing: then this is the answer. It is solved as well as the cone
-    program is, which goes far below its tolerance.
+    It is the solution if no bound is exceeded, as is common in a grid of B. It is solved to the accuracy of the conic
+    program, which is far below the tolerance.
     """
     if np.abs(data.y.sum()) == len(data.y):
-        return None  # a single class is no problem of the hinge solver's
+        return None  # the hinge solver needs two classes
     batch = Batch(Dense(data.X), data.y[None], data.c, np.ones(1), intercept=data.fit_intercept)
     svm = solve(batch, Options(tol / 100, max_iter, keep_alpha=True)).of(0)[0]
     return svm if svm.gap <= tol else None
 
 
 def _without_bounds(data: MarginData, svm: HingeResult, tol: float) -> RMMResult:
-    """The solution where no bound binds: no bound has a multiplier, and the certificate is the SVM's."""
+    """Result if no bound is active: the multipliers of the bounds are zero, and the certificate is the SVM's."""
+    alpha = np.zeros(len(data.y)) if svm.alpha is None else svm.alpha
     return RMMResult(
         coef=svm.coef,
         intercept=svm.intercept,
         **certificate(svm.objective, svm.dual_objective, svm.n_iter, tol),
-        alpha=data.copies.spread(svm.alpha),
+        alpha=data.copies.spread(alpha),
         bound_multipliers=np.zeros((2, len(data.copies.group))),
         bound_active=np.zeros(0, dtype=int),
     )
 
 
-def _sifting(data: MarginData, rows: _Rows, B: float) -> Sifting:
-    """The rows near the margin or a bound, by a hinge problem in which passing a bound costs much, but not everything.
+def _guess_active_set(data: MarginData, rows: _Rows, B: float) -> ActiveSet:
+    """Rows near the margin or a bound, by a hinge problem that replaces the bounds by a penalty.
 
-    ``max(0, y f - B)`` is the hinge loss of another row, with the other label, if a feature of its own shifts its output: one
-    whose coefficient the regulariser holds at 1.
+    ``max(0, y f - B)`` is the hinge loss of another row with the opposite label, whose output is shifted by a feature of its
+    own. The regulariser keeps the coefficient of that feature at 1.
     """
     (n, d), y = rows.G.shape, data.y
     X = np.zeros((2 * n, d + 1))
@@ -134,29 +135,29 @@ def _sifting(data: MarginData, rows: _Rows, B: float) -> Sifting:
     pinned = Quadratics(norm[None], pull[None], np.array([stiff / 2]))
     weights = np.concatenate([data.c, PENALTY * data.c])
     batch = Batch(Dense(X), np.concatenate([y, -y])[None], weights, np.ones(1), pinned, intercept=data.fit_intercept)
-    found = solve(batch, GUESS).of(0)[0]
-    outputs = rows.G @ found.coef[:d] + found.intercept
-    return sifted_by(1.0 - y * outputs, d, also=np.abs(outputs) > B * (1.0 - NEAR_A_BOUND))
+    svm = solve(batch, GUESS).of(0)[0]
+    outputs = rows.G @ svm.coef[:d] + svm.intercept
+    return active_set_near(1.0 - y * outputs, d, also=np.abs(outputs) > B * (1.0 - NEAR_A_BOUND))
 
 
-def _sifted(attempt, data: MarginData, B: float, way: tuple[float, ...], sifting: Sifting) -> RMMResult:
-    """Solve for these rows, and for those that turn out to be on the wrong side of the margin or of a bound, until none is."""
-    for _ in range(MOST_SIFTINGS):
-        result, outputs = attempt(way, sifting)
+def _by_active_set(attempt, data: MarginData, B: float, setting: tuple[float, ...], active: ActiveSet) -> RMMResult:
+    """Solve for the active rows, and add those on the wrong side of the margin or of a bound, until there are none."""
+    for _ in range(MOST_ACTIVE_SETS):
+        result, outputs = attempt(setting, active)
         slack, beyond = 1.0 - data.y * outputs, np.abs(outputs) > B * (1.0 + 1e-6)
-        if result.converged or not (sifting.is_wrong(slack) or (beyond & ~sifting.free).any()):
+        if result.converged or not (active.misplaces(slack) or (beyond & ~active.free).any()):
             break
-        sifting = sifting.widened(slack, data.Z.shape[1], also=beyond)
+        active = active.widened(slack, data.Z.shape[1], also=beyond)
     return result
 
 
-def _on_all(attempt, way: tuple[float, ...], everything: Sifting) -> RMMResult:
-    return attempt(way, everything)[0]
+def _on_all(attempt, setting: tuple[float, ...], all_rows: ActiveSet) -> RMMResult:
+    return attempt(setting, all_rows)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows in units of their size, and in as many coordinates as they span (R6)."""
+    """The rows divided by their size, in as many coordinates as they span (R6)."""
 
     G: np.ndarray
     basis: np.ndarray | None
@@ -182,14 +183,14 @@ def _attempt(
     B: float,
     tol: float,
     max_iter: int,
-    way: tuple[float, float, float],
-    sifting: Sifting,
+    setting: tuple[float, float, float],
+    active: ActiveSet,
 ) -> tuple[RMMResult, np.ndarray]:
-    """Solve with multipliers measured in a `unit`, and certify what comes back; also the outputs before they were bounded."""
-    unit, cap, guard = way
+    """Solve with one setting (see `scalings`) and certify the solution; also return its outputs before they are bounded."""
+    unit, cap, guard = setting
     c, y, strength = np.minimum(data.c / unit, cap), data.y, unit * rows.size**2
-    solution = _program(rows.G, data, c, B, strength, guard, sifting).solve(max_iter=max_iter)
-    theta, w = y * sifting.whole(y[sifting.free] * solution.values["theta"], c), -solution.multipliers["w"]
+    solution = _program(rows.G, data, c, B, strength, guard, active).solve(max_iter=max_iter)
+    theta, w = y * active.whole(y[active.free] * solution.values["theta"], c), -solution.multipliers["w"]
     b = -solution.multipliers["b"][0] if data.fit_intercept else 0.0
     if not np.isfinite(B):
         theta = y * np.clip(y * theta, 0.0, c)
@@ -211,15 +212,15 @@ def _attempt(
 
 
 def _program(
-    G: np.ndarray, data: MarginData, c: np.ndarray, B: float, strength: float, guard: float, sifting: Sifting
+    G: np.ndarray, data: MarginData, c: np.ndarray, B: float, strength: float, guard: float, active: ActiveSet
 ) -> ConicProgram:
-    """The dual in the multipliers of the rows that are free; the caller makes its solution feasible."""
-    held, free = sifting.held(c) * data.y, sifting.free
-    shift, total = G.T @ held, held.sum()
+    """Dual in the multipliers of the free rows; the caller makes its solution feasible."""
+    fixed, free = active.fixed(c) * data.y, active.free
+    shift, total = G.T @ fixed, fixed.sum()
     G, y, c = G[free], data.y[free], c[free]
     n, d = G.shape
     bounds = {"over": -y, "under": y} if np.isfinite(B) else {}
-    program = ConicProgram(v=d, theta=n, alpha=n, **dict.fromkeys(bounds, n))
+    program = ConicProgram(v=d, theta=n, alpha=n, **{name: n for name in bounds})
     program.cost(linear={"alpha": -1.0 - guard} | dict.fromkeys(bounds, B * (1.0 - guard)), quadratic={"v": strength})
     program.zero("w", {"v": -1.0, "theta": G.T}, shift)
     program.zero("theta", {"theta": -1.0, "alpha": y} | bounds)
@@ -232,13 +233,13 @@ def _program(
 
 
 def _multipliers(t: np.ndarray, c: np.ndarray, B: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The best ``alpha``, and multipliers of ``y f <= B`` and ``y f >= -B``, for ``t = y theta``."""
+    """Best ``alpha`` and multipliers of ``y f <= B`` and ``y f >= -B``, for ``t = y theta``."""
     alpha = np.clip(t, 0.0, c) if B >= 1.0 else c
     return alpha, np.maximum(alpha - t, 0.0), np.maximum(t - alpha, 0.0)
 
 
 def _primal(data: MarginData, rows: _Rows, B: float, w: np.ndarray) -> tuple[float, Separator]:
-    """Objective and separator of a point within the bounds: `w`, shrunk if it must be, and the best b."""
+    """Objective and separator of a feasible point: `w`, scaled down to the bounds if necessary, and the best b."""
     u = rows.G @ w
     reach = np.ptp(u) / 2 if data.fit_intercept else np.abs(u).max()
     shrink = B / reach if reach > B else 1.0

@@ -1,16 +1,22 @@
-"""The duals of R-SVM+ and R-SVM_mu+ on a given set of pairs, and the points made of their solutions."""
+"""R-SVM+ and R-SVM_mu+ (Do & Kalousis, ICML 2013), whose radius is the largest distance of two rows.
+
+In order: both models with a given set of pairs (duals, and feasible points made of their solutions), then constraint
+generation, which adds pairs until the gap of the problem with all pairs is closed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ..._checks import check_number
 from ..problem import balanced
 from ..result import certificate, relative_gap
-from .active_set import Sifting, extreme_pairs, far_pairs, sifted, squared_differences
+from .active_set import ActiveSet, extreme_pairs, far_pairs, guess_active_set, squared_differences
 from .program import (
     ConicProgram,
     ConicSolution,
@@ -46,38 +52,61 @@ class Dual:
     eta: np.ndarray
 
 
-class Model:
-    """What both models share, in the coordinates Z: with ``a = 1/scale^2`` the user's problem is unchanged.
-
-    A model knows its dual's penalty, its norm, and how to pose the dual with multipliers in some unit.
-    """
+class Model(ABC):
+    """Common part of both models, in the coordinates Z; with ``a = 1/scale^2`` the user's problem is unchanged."""
 
     def __init__(self, data: MarginData, lam: float):
         self.data, self.Z, self.y, self.c, self.lam = data, data.Z, data.y, data.c, lam
         self.a = data.scale**-2
 
-    def program(self, c: np.ndarray, sifting: Sifting, root: np.ndarray, m: int, **sizes: int) -> ConicProgram:
+    @abstractmethod
+    def settings(self) -> Sequence[tuple[float, ...]]:
+        """Settings of the dual to try in turn: (unit, cap, guard) of `scalings`, perhaps with more numbers for `solve`."""
+
+    @abstractmethod
+    def first_norm(self, d2: np.ndarray) -> np.ndarray:
+        """Norm ``sum_k norm_k w_k^2`` of the first hinge problem that guesses the active set."""
+
+    @abstractmethod
+    def solve(
+        self, d2: np.ndarray, c: np.ndarray, active: ActiveSet, max_iter: int, setting: tuple[float, ...]
+    ) -> tuple[ConicSolution, np.ndarray, Any]:
+        """Solve the dual on given pairs, with a setting without its cap; return the solution, w and the scaling (or None)."""
+
+    @abstractmethod
+    def points(self, w: np.ndarray, scaling: Any, dual: Dual, d2: np.ndarray) -> list[Primal]:
+        """Feasible points: from the solver's w, and from the dual point."""
+
+    @abstractmethod
+    def norm(self, w: np.ndarray, scaling: np.ndarray) -> float:
+        """Twice the norm term of the objective."""
+
+    @abstractmethod
+    def penalty(self, g: np.ndarray, q: np.ndarray) -> float:
+        """Twice the term that the dual objective subtracts from ``sum(alpha)``."""
+
+    def program(self, c: np.ndarray, active: ActiveSet, root: np.ndarray, m: int, **sizes: int) -> ConicProgram:
         """``g = root Z'(alpha y)``, alpha in its box, and ``eta / lam`` on the simplex."""
-        program = gradient_program(self.data, root, sifting.free, sifting.held(c), eta=m, **sizes)
-        program.nonnegative("box", {"alpha": -1.0}, c[sifting.free])
+        program = gradient_program(self.data, root, active.free, active.fixed(c), eta=m, **sizes)
+        program.nonnegative("box", {"alpha": -1.0}, c[active.free])
         program.nonnegative("eta", {"eta": 1.0})
         program.zero("r", {"eta": np.ones((1, m))}, -1.0)
         return program
 
-    def dual(self, solution: ConicSolution, d2: np.ndarray, unit: float, c: np.ndarray, sifting: Sifting) -> Dual:
-        """The solver's point, moved into the feasible set."""
-        alpha = np.clip(sifting.whole(solution.values["alpha"], c), 0.0, c)
+    def dual(self, solution: ConicSolution, d2: np.ndarray, unit: float, c: np.ndarray, active: ActiveSet) -> Dual:
+        """Make the solver's point feasible."""
+        alpha = np.clip(active.whole(solution.values["alpha"], c), 0.0, c)
         alpha = unit * self.y * balanced(self.y * alpha, self.data.fit_intercept)
         eta = np.maximum(solution.values["eta"], 0.0)
         g, eta = self.data.gradient(alpha * self.y), eta * (self.lam / eta.sum())
         return Dual(alpha.sum() - self.penalty(g, eta @ d2) / 2, alpha, eta)
 
     def improved(self, dual: Dual, d2: np.ndarray) -> Dual:
-        """A dual point that is no worse, for where the solver's is not good enough."""
+        """Return a dual point that is no worse; used if the solver's is not accurate enough."""
         return dual
 
     def primal(self, w: np.ndarray, scaling: np.ndarray, d2: np.ndarray) -> Primal:
-        """The point given by `w` and a scaling of the features, but for the radius of all pairs."""
+        """Point given by `w` and a scaling of the features, with the radius of the given pairs only."""
         u = self.data.outputs(w)
         separator = self.data.user_units(w, best_intercept(u, self.y, self.c) if self.data.fit_intercept else 0.0)
         radius = (d2 @ scaling).max() / 2
@@ -85,46 +114,48 @@ class Model:
         return Primal(np.inf, objective, separator, scaling, radius)
 
     def next_norm(self, w: np.ndarray, d2: np.ndarray) -> np.ndarray | None:
-        """A better norm for the rows to begin with, from the separator that one gave; None where the first is good enough."""
+        """Return a better norm for the guess of the active set, given the last separator; None if the last is good enough."""
         return None
 
     def slack(self, point: Primal) -> np.ndarray:
-        """How far each row is short of the margin."""
+        """Slacks ``1 - y f`` of all rows."""
         return 1.0 - self.y * point.separator.outputs(self.data.X)
 
 
 class MuPlus(Model):
     """R-SVM_mu+: the scaling is ``p_k = mu_k / a_k``, so that ``sum_k a_k p_k = 1``."""
 
-    def ways(self) -> list[tuple[float, ...]]:
-        """The common ways, with the cost in units of the radius term; then in units of the multipliers."""
+    def settings(self) -> Sequence[tuple[float, ...]]:
+        """Settings with the objective in units of the radius term, then in units of the multipliers."""
         common = scalings(self.c, self.a.min())
         radius = self.lam / self.a.mean()
-        return [(*way, max(way[0], radius)) for way in common] + [(*way, way[0]) for way in common]
+        return [(*setting, max(setting[0], radius)) for setting in common] + [
+            (*setting, setting[0]) for setting in common
+        ]
 
     def first_norm(self, d2: np.ndarray) -> np.ndarray:
-        """That of equal weights: of ``sum_k norm_k w_k^2``."""
+        """Norm of equal weights."""
         return self.a * len(self.a)
 
     def next_norm(self, w: np.ndarray, d2: np.ndarray) -> np.ndarray | None:
-        """``1 / p`` for the best p with this w, pairs with equal multipliers, and the tau of no pairs at all."""
+        """``1 / p`` for the best p with this w, equal multipliers of the pairs, and the tau of a problem without pairs."""
         if not w.any():
             return None
-        size = np.abs(w) + 1e-4 * np.abs(w).max()  # none is given up
+        size = np.abs(w) + 1e-4 * np.abs(w).max()  # no feature is excluded
         p = size / np.sqrt(self.lam * d2.mean(axis=0) + self.a * (np.sqrt(self.a) @ size) ** 2)
         return (self.a @ p) / p
 
     def solve(
-        self, d2: np.ndarray, c: np.ndarray, sifting: Sifting, max_iter: int, unit: float, guard: float, whole: float
+        self, d2: np.ndarray, c: np.ndarray, active: ActiveSet, max_iter: int, setting: tuple[float, ...]
     ) -> tuple[ConicSolution, np.ndarray, np.ndarray]:
         """``min -unit/whole sum(alpha) + tau/2``, ``unit^2/whole g_k^2 <= a_k tau + lam/whole q_k(eta)``.
 
-        The costs are measured in `whole`, that of the radius term where it is all that counts, and each k in
-        its own `size`.
+        The objective is measured in `whole` (that of the radius term if it dominates), and each k in its own `size`.
         """
+        unit, guard, whole = setting
         d, size = self.Z.shape[1], self.a + self.lam / whole
         root = unit / np.sqrt(whole * size)
-        program = self.program(c, sifting, root, len(d2), tau=1)
+        program = self.program(c, active, root, len(d2), tau=1)
         program.cost(linear={"alpha": -(1.0 + guard) * unit / whole, "tau": 0.5})
         p = {"tau": (self.a / size)[:, None], "eta": d2.T * (self.lam / whole / size)[:, None]}
         program.rotated("p", (p, 0.0), ({}, np.ones(d)), ({"g": 1.0}, 0.0))
@@ -133,7 +164,7 @@ class MuPlus(Model):
         return solution, -root * whole / unit * solution.multipliers["w"], p / (self.a @ p)
 
     def points(self, w: np.ndarray, p: np.ndarray, dual: Dual, d2: np.ndarray) -> list[Primal]:
-        """The solver's w, and the one that belongs to alpha: ``w_k = p_k g_k``."""
+        """Points of the solver's w, and of the w that follows from alpha: ``w_k = p_k g_k``."""
         candidates = (w, p * self.data.gradient(dual.alpha * self.y))
         return [self.primal(np.where(p > 0.0, w, 0.0), p, d2) for w in candidates]
 
@@ -144,21 +175,21 @@ class MuPlus(Model):
         return ((g**2 - q) / self.a).max()
 
     def improved(self, dual: Dual, d2: np.ndarray) -> Dual:
-        """Level the ``(g_k^2 - q_k(eta)) / a_k``, of which the dual counts the largest.
+        """Reduce the largest ``(g_k^2 - q_k(eta)) / a_k``, which is what the dual objective counts.
 
-        A large feature has a small a_k, which makes much of a rounding error. A little more weight on the
-        pair that is widest in that feature mends it and hardly moves the others; the level of each is tried.
+        A large feature has a small a_k, which amplifies rounding errors. A little more weight on the pair that is widest in
+        that feature corrects them and hardly changes the others. The value of each feature is tried as the common level.
         """
         g, eta = self.data.gradient(dual.alpha * self.y), dual.eta
         widest, reach = d2.argmax(axis=0), np.maximum(d2.max(axis=0), 1e-300)
         for _ in range(50):
-            excess, found = g**2 - eta @ d2, [eta]
+            excess, candidates = g**2 - eta @ d2, [eta]
             for level in excess / self.a:
                 added = np.bincount(widest, np.maximum(0.0, excess - self.a * level) / reach, len(eta))
                 if added.sum() < self.lam:
-                    found.append(eta * (1.0 - added.sum() / self.lam) + added)
-            eta = min(found, key=lambda eta: self.penalty(g, eta @ d2))
-            if eta is found[0]:
+                    candidates.append(eta * (1.0 - added.sum() / self.lam) + added)
+            eta = min(candidates, key=lambda eta: self.penalty(g, eta @ d2))
+            if eta is candidates[0]:
                 break
         return Dual(dual.alpha.sum() - self.penalty(g, eta @ d2) / 2, dual.alpha, eta)
 
@@ -166,20 +197,20 @@ class MuPlus(Model):
 class Plus(Model):
     """R-SVM+: the scaling is ``w^2``."""
 
-    def ways(self) -> list[tuple[float, float, float]]:
+    def settings(self) -> Sequence[tuple[float, ...]]:
         return scalings(self.c, self.a.min() + self.lam)
 
     def first_norm(self, d2: np.ndarray) -> np.ndarray:
-        """That of pairs with equal multipliers."""
+        """Norm of pairs with equal multipliers."""
         return self.a + self.lam * d2.mean(axis=0)
 
     def solve(
-        self, d2: np.ndarray, c: np.ndarray, sifting: Sifting, max_iter: int, unit: float, guard: float
+        self, d2: np.ndarray, c: np.ndarray, active: ActiveSet, max_iter: int, setting: tuple[float, ...]
     ) -> tuple[ConicSolution, np.ndarray, None]:
         """``min -sum(alpha) + sum(t)/2``, ``t_k (a_k + lam q_k(eta)) >= unit g_k^2``, each k in its size."""
-        size, d = self.a + self.lam, self.Z.shape[1]
+        (unit, guard), size, d = setting, self.a + self.lam, self.Z.shape[1]
         root = np.sqrt(unit / size)
-        program = self.program(c, sifting, root, len(d2), t=d)
+        program = self.program(c, active, root, len(d2), t=d)
         program.cost(linear={"alpha": -1.0 - guard, "t": 0.5})
         metric = ({"eta": d2.T * (self.lam / size)[:, None]}, self.a / size)
         program.rotated("metric", ({"t": 1.0}, 0.0), metric, ({"g": 1.0}, 0.0))
@@ -187,7 +218,7 @@ class Plus(Model):
         return solution, -root * solution.multipliers["w"], None
 
     def points(self, w: np.ndarray, _: None, dual: Dual, d2: np.ndarray) -> list[Primal]:
-        """The solver's w, and the one that belongs to alpha and eta: ``w_k = g_k / (a_k + q_k)``."""
+        """Points of the solver's w, and of the w that follows from alpha and eta: ``w_k = g_k / (a_k + q_k)``."""
         candidates = (w, self.data.gradient(dual.alpha * self.y) / (self.a + dual.eta @ d2))
         return [self.primal(w, w**2, d2) for w in candidates]
 
@@ -198,11 +229,11 @@ class Plus(Model):
         return (g**2 / (self.a + q)).sum()
 
 
-# -- R-SVM+ and R-SVM_mu+ (Do & Kalousis, ICML 2013): the largest distance of two points as a radius ------------------
+# -- Constraint generation --------------------------------------------------------------------------------------------
 
 
-MOST_ROUNDS = 200  # of constraint generation
-PAIRS_PER_ROUND = 20  # a round costs as much with 20 more pairs, and there are half as many
+MOST_ROUNDS = 200
+PAIRS_PER_ROUND = 20  # 20 more pairs cost nothing extra in a round, and halve the number of rounds
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -214,7 +245,7 @@ class PairwiseResult(MarginResult):
     radius : float
         The radius term ``r``: half the largest squared distance of two rows, in the learned scaling.
     pairs : ndarray of shape (m, 2)
-        The pairs that were generated, as rows of X.
+        Generated pairs, as row numbers of X.
     eta : ndarray of shape (m,)
         Their multipliers, which sum to ``lam``; with `alpha` they are the dual point.
     n_rounds : int
@@ -228,7 +259,7 @@ class PairwiseResult(MarginResult):
 
     @property
     def active_pairs(self) -> np.ndarray:
-        """The pairs that carry the radius: those with a multiplier."""
+        """Pairs with a positive multiplier, which attain the radius."""
         return self.pairs[self.eta > 1e-6 * self.eta.max(initial=0.0)]
 
 
@@ -252,8 +283,7 @@ class RSVMPlusResult(PairwiseResult):
     Attributes
     ----------
     metric : ndarray of shape (d,)
-        ``1 / (1 + q_k(eta))``: the model is the SVM on ``X * sqrt(metric)``. (The scaling whose radius the
-        model measures is ``X * coef``.)
+        ``1 / (1 + q_k(eta))``: the model is the SVM on ``X * sqrt(metric)``. (Its radius is that of ``X * coef``.)
     """
 
     metric: np.ndarray
@@ -270,12 +300,12 @@ def rsvm_mu_plus(
     tol: float = 1e-6,
     max_iter: int = 200,
 ) -> RSVMMuPlusResult:
-    """Solve R-SVM_mu+: weights of the features, with the largest distance as a penalty.
+    """Solve R-SVM_mu+, which learns weights of the features, with the largest distance as a penalty.
 
     ``min 1/2 sum_k w_k^2 / mu_k + lam r + sum_i c_i hinge_i`` over the simplex of `mu`, where
     ``r = 1/2 max_ij sum_k mu_k d2_ijk`` and ``c_i = C sample_weight_i``; by the dual
     ``max sum(alpha) - 1/2 max_k [g_k^2 - q_k(eta)]``, ``sum(eta) = lam``, where
-    ``q_k(eta) = sum_ij eta_ij d2_ijk``, with pairs generated as they are violated.
+    ``q_k(eta) = sum_ij eta_ij d2_ijk``. Violated pairs are added round by round.
 
     Parameters
     ----------
@@ -290,7 +320,7 @@ def rsvm_mu_plus(
     sample_weight : ndarray of shape (n,), optional
         Weights of the losses; a row of weight zero is left out, of the pairs too.
     fit_intercept : bool
-        Whether ``b`` is free, or zero.
+        If False, ``b`` is zero.
     tol : float
         Relative duality gap to reach, of the problem with all pairs.
     max_iter : int
@@ -324,7 +354,7 @@ def rsvm_plus(
     tol: float = 1e-6,
     max_iter: int = 200,
 ) -> RSVMPlusResult:
-    """Solve R-SVM+: the separator itself scales the features, with the largest distance as a penalty.
+    """Solve R-SVM+, in which the separator itself scales the features, with the largest distance as a penalty.
 
     ``min 1/2 |w|^2 + lam r + sum_i c_i hinge_i``, ``r = 1/2 max_ij sum_k w_k^2 d2_ijk``;
     by the dual ``max sum(alpha) - 1/2 sum_k g_k^2 / (1 + q_k(eta))``, ``sum(eta) = lam``. The
@@ -349,20 +379,22 @@ def rsvm_plus(
 
 
 def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray]:
-    """Solve with the pairs found so far and add those that the solution violates, until the gap is closed."""
+    """Solve with the pairs so far and add those that the solution violates, until the gap is closed."""
     pairs = _first_pairs(model)
     d2 = squared_differences(model.Z, pairs)
-    sifting = sifted(model.data, model.first_norm(d2), lambda w: model.next_norm(w, d2))
-    tries = iter([(way, everything) for everything in sorted({False, sifting.is_partial}) for way in model.ways()])
-    way, _ = next(tries)
+    active = guess_active_set(model.data, model.first_norm(d2), lambda w: model.next_norm(w, d2))
+    tries = iter(
+        [(setting, all_rows) for all_rows in sorted({False, active.is_partial}) for setting in model.settings()]
+    )
+    setting: tuple[float, ...] | None = next(tries)[0]
     primal, dual, failures, n_iter, n_rounds = None, None, [], 0, 0
-    while way is not None and n_rounds < MOST_ROUNDS:
+    while setting is not None and n_rounds < MOST_ROUNDS:
         n_rounds += 1
         try:
-            solution, point, bound = _round(model, pairs, sifting, way, tol, max_iter)
+            solution, point, bound = _round(model, pairs, active, setting, tol, max_iter)
         except ConicSolverError as failure:
             failures.append(str(failure))
-            way, sifting = _next(tries, sifting)
+            setting, active = _next(tries, active)
             continue
         n_iter += solution.n_iter
         point, violated = _complete(model, point)
@@ -372,25 +404,25 @@ def _generate(model: Model, tol: float, max_iter: int) -> tuple[dict, np.ndarray
             break
         if relative_gap(point.lower, bound.objective) > tol or not len(violated):
             slack = model.slack(point)
-            if sifting.is_wrong(slack):
-                sifting = sifting.widened(slack, model.Z.shape[1])
+            if active.misplaces(slack):
+                active = active.widened(slack, model.Z.shape[1])
             else:
-                way, sifting = _next(tries, sifting)
+                setting, active = _next(tries, active)
         pairs = np.concatenate([pairs, violated])
-    if primal is None:
+    if primal is None or dual is None:
         raise ConicSolverError(f"no scaling of the problem was solved: {'; '.join(failures)}")
     certified = certificate(float(primal.objective), float(dual.objective), n_iter, tol)
     return _report(model, primal, dual, pairs) | certified | {"n_rounds": n_rounds}, primal.scaling
 
 
-def _next(tries: Iterator[tuple], sifting: Sifting) -> tuple[tuple[float, ...] | None, Sifting]:
-    """What to try where the solver is not exact enough: the problem in other units, then the same with all rows."""
-    way, everything = next(tries, (None, False))
-    return way, Sifting.none(len(sifting.free)) if everything else sifting
+def _next(tries: Iterator[tuple], active: ActiveSet) -> tuple[tuple[float, ...] | None, ActiveSet]:
+    """Next setting if the solver is not accurate enough: other units, then the same settings with all rows active."""
+    setting, all_rows = next(tries, (None, False))
+    return setting, ActiveSet.all_rows(len(active.free)) if all_rows else active
 
 
 def _first_pairs(model: Model) -> np.ndarray:
-    """The extremes of the largest features, and the farthest pairs where all features weigh the same."""
+    """Extreme rows of the largest features, and the farthest pairs under equal weights."""
     Z, largest = model.Z, np.argsort(-model.data.scale, kind="stable")[: 2 * PAIRS_PER_ROUND]
     pairs = extreme_pairs(Z[:, largest])
     far, _ = far_pairs(Z, squared_differences(Z, pairs).sum(axis=1).max(), PAIRS_PER_ROUND)
@@ -398,20 +430,20 @@ def _first_pairs(model: Model) -> np.ndarray:
 
 
 def _round(
-    model: Model, pairs: np.ndarray, sifting: Sifting, way: tuple[float, ...], tol: float, max_iter: int
+    model: Model, pairs: np.ndarray, active: ActiveSet, setting: tuple[float, ...], tol: float, max_iter: int
 ) -> tuple[ConicSolution, Primal, Dual]:
-    """Solve on these pairs and rows; the better point of the primal, but for the other pairs, and that of the dual."""
-    unit, cap, *others = way
+    """Solve on the given pairs and rows; return the solution, the best primal point for these pairs, and the dual point."""
+    unit, cap, *others = setting
     d2, c = squared_differences(model.Z, pairs), np.minimum(model.c / unit, cap)
-    solution, w, scaling = model.solve(d2, c, sifting, max_iter, unit, *others)
-    dual = model.dual(solution, d2, unit, c, sifting)
+    solution, w, scaling = model.solve(d2, c, active, max_iter, (unit, *others))
+    dual = model.dual(solution, d2, unit, c, active)
     point = min(model.points(w, scaling, dual, d2), key=lambda point: point.lower)
     exact = relative_gap(point.lower, dual.objective) <= tol
-    return solution, point, dual if exact or sifting.is_partial else model.improved(dual, d2)
+    return solution, point, dual if exact or active.is_partial else model.improved(dual, d2)
 
 
 def _complete(model: Model, point: Primal) -> tuple[Primal, np.ndarray]:
-    """The point with the radius of all pairs, and the pairs that are farther apart than those known."""
+    """The point with the radius of all pairs, and the pairs that violate its radius so far."""
     violated, distances = far_pairs(model.Z * np.sqrt(point.scaling), 2 * point.radius, PAIRS_PER_ROUND)
     radius = max(point.radius, distances.max(initial=0.0) / 2)
     objective = point.lower + model.lam * (radius - point.radius)
@@ -419,7 +451,7 @@ def _complete(model: Model, point: Primal) -> tuple[Primal, np.ndarray]:
 
 
 def _report(model: Model, primal: Primal, dual: Dual, pairs: np.ndarray) -> dict:
-    """The fields of a result but for its certificate, in the user's units."""
+    """Fields of a result without its certificate, in the user's units."""
     data = model.data
     return dict(
         **vars(primal.separator),

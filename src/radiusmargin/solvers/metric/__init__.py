@@ -1,4 +1,5 @@
-"""A metric learned together with its separators: the solvers of `FSVM`, one file for each value of its `solver`, Algorithm 1, and SVML.
+"""Solvers that learn a metric together with its separators.
 
-`problem` is what they solve and `norm` what eliminating the metric leaves; `matrix_newton` and `proximal_newton` serve `exact`.
+`problem` defines radius-margin problems; `exact` and `alternating` solve them (the values of `solver` of `FSVM`).
+`algorithm_one` is the paper's algorithm as printed, `svml` learns the metric of a Gaussian kernel.
 """
