@@ -16,7 +16,7 @@ except ImportError:
 
 
 def callback_context(estimator):
-    """The root callback context of a fit; None where nobody listens, since building one would cost more than a small fit."""
+    """Return the root callback context of a fit; None without callbacks, since building one costs more than a small fit."""
     if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
         return estimator._init_callback_context(max_subtasks=None)
     return None
@@ -24,7 +24,7 @@ def callback_context(estimator):
 
 @contextmanager
 def report_task(context, estimator, **data):
-    """Around a piece of work that a callback context is report_task of; of one that failed no end is report_task."""
+    """Context manager: report task begin and end to the callbacks; the end is not reported if the task raises."""
     context.call_on_fit_task_begin(estimator=estimator, **data)
     yield
     context.call_on_fit_task_end(estimator=estimator, **data)
