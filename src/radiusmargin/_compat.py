@@ -15,7 +15,7 @@ except ImportError:  # no callbacks
 
 
 def callback_context(estimator):
-    """Root callback context of a fit; None without callbacks, since building one costs more than a small fit."""
+    """Return the root callback context of a fit; None without callbacks, since building one costs more than a small fit."""
     if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
         return estimator._init_callback_context(max_subtasks=None)
     return None
@@ -23,7 +23,7 @@ def callback_context(estimator):
 
 @contextmanager
 def reported_task(context, estimator, **data):
-    """Context manager: report the begin and end of a task to the callbacks; the end is not reported if the task raises."""
+    """Context manager: report task begin and end to the callbacks; the end is not reported if the task raises."""
     context.call_on_fit_task_begin(estimator=estimator, **data)
     yield
     context.call_on_fit_task_end(estimator=estimator, **data)

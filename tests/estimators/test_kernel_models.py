@@ -228,7 +228,9 @@ def test_rounding_is_not_called_an_indefinite_kernel(monkeypatch):
     rng = np.random.default_rng(1)
     X, y = 10.0 ** rng.uniform(1, 5) + rng.normal(size=(6, 1)), np.array([0, 1, 0, 0, 0, 1])
     monkeypatch.setattr(backend, "COMPILED", False)  # whose form in NumPy meets it on these rows
-    with pytest.warns(ConvergenceWarning, match="no bound of the optimum.*: rounding of the values of the poly kernel"):
+    with pytest.warns(
+        ConvergenceWarning, match="without a bound of the optimum.*: rounding of the values of the poly kernel"
+    ):
         SVM(C=205, kernel="poly", degree=2, max_iter=20).fit(X, y)
     for kernel in ("poly", "cosine"):
         with pytest.warns(UserWarning, match=f"is dropped: rounding of the values of the {kernel} kernel"):

@@ -67,7 +67,7 @@ def test_below_zero_columns_are_standardised_less():
 )
 def test_below_zero_nothing_else_is_learnt(params):
     X, y = counts()
-    with pytest.raises(ValueError, match="below 0 only columns are scaled"):
+    with pytest.raises(ValueError, match="is below 0, which needs"):
         FSVM(whitening=-0.5, **params).fit(X, y)
 
 

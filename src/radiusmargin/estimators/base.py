@@ -1,4 +1,9 @@
-"""The data of a fit, checked: what every model is handed."""
+"""Base classes of the estimators.
+
+First the validated training data of a fit and the callbacks while it runs; then `MarginEstimator`, the scikit-learn protocol that
+the searches share; then `MarginClassifier`, one model with its own `fit`; last the base classes of the models that F-SVM is
+compared with, by how their binary problems are solved.
+"""
 
 from __future__ import annotations
 
@@ -39,23 +44,23 @@ from .features import FeatureChoice, Mapped, Raw
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Rows of positive weight, and which of the classes each belongs to.
+    """Validated training rows of positive weight, with class codes and weights.
 
     Attributes
     ----------
     X : ndarray or csr matrix of shape (n, d)
     codes : ndarray of shape (n,)
-        Numbers of classes.
+        Class of each row, as an index of `classes_`.
     weight : ndarray of shape (n,)
-        Weights of the rows, without those of the classes.
+        Sample weights, without class weights.
     kept : ndarray of shape (n,)
-        Which rows of the X that was given to `fit` they are.
+        Indices of these rows in the X that was given to `fit`.
     reduction : MulticlassReduction
-        How the classes become problems of two.
+        How the classes become binary problems.
     factors : ndarray of shape (n_classes,)
-        Weights of the classes.
+        Class weights.
     intercept : bool, default=True
-        Whether separators have one.
+        Whether separators have an intercept.
     """
 
     X: Any
@@ -68,30 +73,30 @@ class TrainingData:
 
     @cached_property
     def labels(self) -> ClassLabels:
-        """One labelling by -1, 0 and +1 per problem of two classes."""
+        """One vector of labels -1, 0 and +1 per binary problem."""
         return self.reduction.columns(self.codes)
 
     @cached_property
     def costs(self) -> np.ndarray:
-        """Weights of the losses: of the rows times those of the classes."""
+        """Weights of the losses: sample weights times class weights."""
         return self.weight * self.factors[self.codes]
 
 
-# -- Reports while a fit runs: scikit-learn's callbacks, and the terminal ---------------------------------------------
+# -- Progress of a fit: scikit-learn's callbacks, and lines on the terminal --------------------------------------------
 
 
 class FitCallbacks:
-    """Those of one fit of a model on some rows."""
+    """Report the progress of one fit to scikit-learn's callbacks and, with `verbose`, to the terminal."""
 
     def __init__(self, model, X, y):
         self.model, self.context, self.data = model, callback_context(model), {"X": X, "y": y}
 
     def fit(self):
-        """Around the whole of it."""
+        """Context manager around the whole fit."""
         return nullcontext() if self.context is None else reported_task(self.context, self.model, **self.data)
 
     def problems(self, labels):
-        """Around the solution of some labellings, which are solved together."""
+        """Context manager around the solution of binary problems that are solved together."""
         return nullcontext() if self.context is None else self._report_problems(labels)
 
     @contextmanager
@@ -104,7 +109,7 @@ class FitCallbacks:
 
     @property
     def pairs(self):
-        """What a kernel machine is to call while it runs: with pairs of rows and the gap, or nothing."""
+        """Callback of a kernel solver, called with the number of SMO steps and the gap; None unless `verbose`."""
         return self._print_pairs if self.model.verbose else None
 
     def _print_pairs(self, pairs, gap):
@@ -120,16 +125,16 @@ class FitCallbacks:
             )
 
 
-# -- What every model shares: the estimator's protocol around a solver ------------------------------------------------
+# -- The estimator protocol of scikit-learn ------------------------------------------------------------------------------
 
 
-# The parameters of an estimator are the fields of a dataclass, whose constructor keeps what it is given and does nothing else, as
-# scikit-learn wants it. Those of a subclass come after its parent's, keywords last.
+# Parameters are dataclass fields: the constructor stores them and does nothing else, as scikit-learn requires. Fields of a
+# subclass follow those of its parent, keyword-only ones last.
 estimator = dataclass(eq=False, repr=False, match_args=False)
 
 
 def by_rows(method):
-    """Let a method of rows take rows in chunks too: lazily for a dask collection, one chunk after the other for others."""
+    """Let a method of X take rows in chunks too: lazily for a dask collection, chunk by chunk for others."""
 
     @wraps(method)
     def of_rows(self, X):
@@ -142,37 +147,34 @@ def by_rows(method):
 
 
 class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
-    """A linear classifier in a space: the data, features of a map, or those of a kernel. How it is fitted is left open."""
+    """Classifier that is linear in a feature space: the data, a feature map, or a kernel. Subclasses provide `fit`."""
 
     _accepts_sparse = False
-    _private_fitted = ("_model",)  # private names of what a fit learns; public ones end in an underscore
+    _private_fitted = ("_model",)  # private fitted attributes; public ones end in an underscore
 
     @by_rows
     def decision_function(self, X: Data) -> np.ndarray:
-        """Scores of the classes: of the second against the first, or one column per class.
+        """Return scores of the classes: of the second against the first, or one column per class.
 
-        Of more than two classes, compared in pairs, they are the votes for a class; a fraction between -1/3 and 1/3, from
-        the sum of its pairs' scores, decides between equal numbers of votes.
+        If several classes are compared in pairs, a score is the number of votes for a class. A fraction between -1/3 and 1/3,
+        from the sum of its pairs' scores, breaks ties.
         """
         model = self._fitted_model()
         return model.decisions(self._validated(X))
 
     @by_rows
     def predict(self, X: Data) -> np.ndarray:
-        """The class with the highest score."""
+        """Return the class with the highest score for every row."""
         model = self._fitted_model()
         return self.classes_[model.codes(self._validated(X))]
 
     @property
     def decision_model(self) -> DecisionModel:
-        """Separators in a space, and how their scores become classes: what predictions are made of.
-
-        Raises a NotFittedError before `fit`.
-        """
+        """The fitted separators with their feature space and multi-class reduction; a NotFittedError before `fit`."""
         return self._fitted_model()
 
     def features(self, X: Data) -> np.ndarray:
-        """Rows of the space that the model is linear in: X itself, or the features of its kernel map."""
+        """Map rows to the space in which the model is linear: X itself, or the features of its kernel map."""
         return self.decision_model.features(self._validated(X))
 
     def _fitted_model(self):
@@ -186,29 +188,29 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     @abstractmethod
     def _check_parameters(self):
-        """Raise a ValueError that names a parameter that is out of range."""
+        """Raise a ValueError that names the parameter if one is out of range."""
 
     @abstractmethod
     def _check_chunks(self):
-        """Raise a ValueError where the model, or its parameters, need all rows in memory."""
+        """Raise a ValueError if the model, with these parameters, needs all rows in memory."""
 
     @property
     def _in_pairs(self) -> bool | None:
-        """Whether more than two classes are compared in pairs; None: by the data, see `MulticlassReduction.chosen`."""
+        """Whether several classes are compared in pairs; None lets `MulticlassReduction.chosen` decide."""
         asked = getattr(self, "multi_class", None)  # not all models have it
         return None if asked is None else asked == "ovo"
 
     # -- shared -------------------------------------------------------------------------------------------------
 
     def _reset(self):
-        """Drop what an earlier fit has learnt: this one may not set all of it, and where it fails there is no model."""
+        """Delete the fitted attributes of an earlier fit, so that none survives if this fit fails or does not set it."""
         for name in [name for name in vars(self) if name.endswith("_") or name in self._private_fitted]:
             delattr(self, name)
 
     def _keep(self, space, training, results, separators=None):
         """Set the fitted attributes from one result per problem; objectives are summed.
 
-        `separators` are (coef, intercept) where the results hold them in other coordinates.
+        `separators` is (coef, intercept) in the user's units, if the results are in other coordinates.
         """
         coef, intercept = separators or (np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
         if isinstance(space, Mapped):
@@ -219,14 +221,14 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         self._certify(Certificate.of(*numbers.T))
 
     def _keep_expansion(self, fit, training):
-        """The same from an `ExpansionFit`; there are no `coef_` in the features of a kernel."""
+        """Set the fitted attributes from an `ExpansionFit`; kernel machines have no `coef_`."""
         self._model, self.intercept_ = fit.model, fit.model.intercept
         self.support_, self.support_vectors_, self.dual_coef_ = training.kept[fit.support], fit.vectors, fit.dual_coef
         self.n_support_ = np.bincount(training.codes[fit.support], minlength=training.reduction.n_classes)
         self._certify(fit.certificate)
 
     def _certify(self, found: Certificate):
-        """Set the certificate of all problems together. A bound that is NaN, since there is none, stays NaN."""
+        """Set the certificate summed over all binary problems. NaN (no bound available) is kept."""
         self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
         self.dual_objective_ = min(found.dual_objective, self.objective_)
         self.dual_gap_, self.max_dual_gap_ = relative_gap(self.objective_, self.dual_objective_), found.max_gap
@@ -243,12 +245,12 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     @property
     def _remedy(self) -> str:
-        """What else to do where the tolerance is not reached."""
+        """Advice for the warning that the tolerance was not reached."""
         if getattr(self, "whitening", -1.0) == 0:
-            return "A smaller C is quicker to reach it; where the mean of a feature is large beside its spread, subtract it."
+            return "A smaller C converges faster. If the mean of a feature is large compared with its spread, subtract the mean."
         return (
-            "Where numbers of a feature are far larger than those of others, scale it, as FSVM(whitening=0) does; where its mean "
-            "is large beside its spread, subtract it."
+            "If a feature has far larger numbers than the others, scale it, as FSVM(whitening=0) does. If the mean of a feature is "
+            "large compared with its spread, subtract the mean."
         )
 
     def _check_training(self, X, y, sample_weight) -> TrainingData:
@@ -258,8 +260,8 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         if y.dtype.kind not in "iub":  # integers are classes; asking costs as much as a small fit
             check_classification_targets(y)
         weight = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
-        # A row of weight zero is a row left out: also of the classes.
-        # (A precomputed kernel keeps them, since its columns are rows too; the solvers leave them out.)
+        # A row of weight zero is left out, and defines no class. A precomputed kernel keeps it, since columns are rows too; the
+        # solvers leave it out.
         drop = not (isinstance(self.kernel, str) and self.kernel == "precomputed")
         if not drop and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -270,16 +272,16 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
             X, y, weight = X[kept], y[kept], weight[kept]
         self.classes_ = np.unique(y if weight.all() else y[weight > 0])
         codes = np.searchsorted(self.classes_, y)  # `return_inverse` would sort a second time
-        if not weight.all():  # rows of a class that has no weight belong nowhere
+        if not weight.all():  # rows of a class without weight may have any code
             codes = np.minimum(codes, len(self.classes_) - 1)
         check_several(self, self.classes_)
-        linear = isinstance(self.kernel, str) and self.kernel in ("linear", "auto")  # which is linear on sparse rows
+        linear = isinstance(self.kernel, str) and self.kernel in ("linear", "auto")  # "auto" is linear on sparse rows
         reduction = MulticlassReduction.chosen(len(self.classes_), self._in_pairs, X, linear=linear)
         factors = class_weights(self.class_weight, self.classes_, codes, weight)
         return TrainingData(X, codes, weight, kept, reduction, factors, bool(self.fit_intercept))
 
     def _reads_chunks(self, X) -> bool:
-        """Whether to read rows in chunks; a memory map that the model cannot take so is read as a whole."""
+        """Tell whether to read rows in chunks. A memory map is read as a whole if the model needs all rows in memory."""
         if type(X) is np.ndarray or not in_chunks(X):
             return False
         try:
@@ -291,7 +293,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
         return True
 
     def _validated_both(self, X, y):
-        """Rows and labels of a fit. Integers are labels as they are."""
+        """Validate rows and labels of a fit. Finite matrices with integer labels skip scikit-learn's slower checks."""
         check_sparse_indices(X)
         whole = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
         if whole and is_plain_matrix(X, sparse_too=self._accepts_sparse) and X.shape[0] == len(y) > 1:
@@ -317,7 +319,7 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
 
 class MarginClassifier(MarginEstimator):
-    """One model: it says how it learns from checked data (`_fit_data`), and calls `_keep` with what came out."""
+    """One model. A subclass implements `_fit_data`, which solves its problems and calls `_keep` with the results."""
 
     @with_callbacks
     def fit(self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -326,7 +328,7 @@ class MarginClassifier(MarginEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Computation is in double precision: of other numbers, dense or sparse, a copy of the whole is made.
+            Computation is in double precision: other numbers, dense or sparse, are copied.
             `FSVM` and `SVM` take rows in chunks as well: a dask array or data frame, an array on disk, or a function that
             returns an iterator of ``(X, y)`` or ``(X, y, sample_weight)`` each time it is called.
         y : array-like of shape (n_samples,)
@@ -352,7 +354,7 @@ class MarginClassifier(MarginEstimator):
 
     @abstractmethod
     def _fit_data(self, training, callbacks):
-        """Map the features, solve, keep."""
+        """Map the features, solve the binary problems, keep the results."""
 
     # -- rows in chunks -------------------------------------------------------------------------------------------
 
@@ -371,7 +373,7 @@ class MarginClassifier(MarginEstimator):
             callbacks.report(k, result)
 
     def _solve_chunks(self, training, form, tol):
-        """Solve for every labelling, and keep separators and history."""
+        """Solve every binary problem on rows in chunks; keep separators and history."""
         options = Options(tol, int(self.max_iter))
         (results,) = training.solve([(float(self.C), form)], options, print_pass(self))
         self._keep(Raw(), training, results)
@@ -379,15 +381,15 @@ class MarginClassifier(MarginEstimator):
         return results
 
     def _scatter_in_chunks(self) -> bool:
-        """Whether to learn from chunks takes scatter matrices; a ValueError for a model that cannot do it."""
+        """Tell whether a fit on chunks needs scatter matrices; a ValueError if the model cannot take chunks."""
         raise ValueError(
-            f"{type(self).__name__} needs its rows in memory; FSVM, SVM and FSVMCV take them in chunks. Compute a sample of "
-            "the rows and fit to that."
+            f"{type(self).__name__} needs its rows in memory. FSVM, SVM, FSVMCV and AutoSVM take rows in chunks; or fit to a sample "
+            "of the rows."
         )
 
 
 def check_common(model):
-    """The parameters that every model has."""
+    """Check the parameters that every model has."""
     check_positive("C", model.C)
     check_positive("tol", model.tol)
     check_count("max_iter", model.max_iter)
@@ -402,14 +404,14 @@ def check_linear(model):
         )
 
 
-# -- What the models share that F-SVM is compared with: the common keywords, and the way to a conic solver ------------
+# -- Models that F-SVM is compared with ------------------------------------------------------------------------------------
 
 
 @estimator
 class Baseline(MarginClassifier):
-    """A model with the parameters that all have: its cost C, and the keywords it has in common with FSVM.
+    """Base of the compared models: C, and the keyword parameters shared with FSVM.
 
-    A model with letters of its own has them after C, before the keywords.
+    A subclass declares its own hyper-parameters after C, before the keywords.
     """
 
     C: float = 1.0
@@ -432,7 +434,7 @@ class Baseline(MarginClassifier):
 
 @estimator
 class HingeBaseline(Baseline):
-    """A model whose labellings are one batch of the hinge solver."""
+    """A model whose binary problems are one batch of the hinge solver."""
 
     _accepts_sparse = True
 
@@ -444,7 +446,7 @@ class HingeBaseline(Baseline):
         return Options(float(self.tol), int(self.max_iter), self.n_jobs)
 
     def _solve_hinge(self, rows, training, callbacks, regularizers=IDENTITY):
-        """One result per labelling."""
+        """Return one result per binary problem."""
         batch = Batch(
             rows_of(rows), training.labels, training.costs, np.array([float(self.C)]), regularizers,
             intercept=training.intercept,
@@ -458,7 +460,7 @@ class HingeBaseline(Baseline):
 
 
 class ColumnwiseBaseline(Baseline):
-    """A model whose labellings are solved one after the other."""
+    """A model whose binary problems are solved one after the other."""
 
     def _fit_data(self, training, callbacks):
         space = FeatureChoice.of(self).explicit(0.0)
@@ -473,16 +475,16 @@ class ColumnwiseBaseline(Baseline):
 
     @abstractmethod
     def _solve_problem(self, rows, y, costs):
-        """The result for one labelling; rows labelled 0 take no part."""
+        """Solve one binary problem; rows labelled 0 take no part."""
 
     def _describe(self, results, rows, training):
-        """Keep what was learnt on the rows beside the separators."""
+        """Set further fitted attributes of the model."""
 
 
 class ConicClassifier(ColumnwiseBaseline):
-    """A model that one function of `radiusmargin.solvers` solves, one labelling after the other.
+    """A model whose binary problems a function of `radiusmargin.solvers.conic` solves.
 
-    A model names that function and its letters, and says what else it keeps of the results (`_describe`).
+    A subclass names that function and its hyper-parameters, and keeps further results in `_describe`.
     """
 
     _solver: ClassVar[Callable]
@@ -490,8 +492,8 @@ class ConicClassifier(ColumnwiseBaseline):
 
     def _solve_problem(self, rows, y, costs):
         y, costs = taking_part(y, costs)
-        letters = {name: float(getattr(self, name)) for name in self._hyperparameters}
+        hyperparameters = {name: float(getattr(self, name)) for name in self._hyperparameters}
         return self._solver(
-            rows, y, float(self.C), **letters, sample_weight=costs, fit_intercept=bool(self.fit_intercept),
+            rows, y, float(self.C), **hyperparameters, sample_weight=costs, fit_intercept=bool(self.fit_intercept),
             tol=self.tol, max_iter=int(self.max_iter),
         )  # fmt: skip

@@ -1,4 +1,14 @@
-"""What a margin model has learnt: separators in a space, and how their scores become classes."""
+"""From scores to classes and probabilities.
+
+`DecisionModel` and its two forms, `LinearModel` and `Ensemble`, hold fitted separators and predict classes. `PlattCalibration` turns
+scores into probabilities.
+
+References
+----------
+.. [1] J. Platt, "Probabilistic outputs for support vector machines", Advances in Large Margin Classifiers (1999).
+.. [2] T.-F. Wu, C.-J. Lin and R. Weng, "Probability estimates for multi-class classification by pairwise coupling", Journal
+   of Machine Learning Research 5 (2004), its second method.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +25,30 @@ from .features import FeatureSpace
 
 
 class DecisionModel(ABC):
-    """Classes from the scores of the problems of two that they have become."""
+    """Fitted separators of K binary problems, and how their scores become classes."""
 
     reduction: MulticlassReduction
     intercept: np.ndarray
 
     @abstractmethod
     def scores(self, X) -> np.ndarray:
-        """Scores (n, K) of the problems for checked rows."""
+        """Return scores (n, K) of the binary problems for validated rows."""
 
     @abstractmethod
     def features(self, X):
-        """Checked rows in the space of the separators."""
+        """Map validated rows to the space of the separators."""
 
     def decisions(self, X) -> np.ndarray:
-        """Scores of the classes: (n,) of the second against the first, or (n, n_classes)."""
+        """Return scores of the classes: (n,) for the second against the first, or (n, n_classes)."""
         scores = self.of_scores(self.reduction.class_scores, X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def codes(self, X) -> np.ndarray:
-        """Numbers of the classes with the highest scores."""
+        """Return the index of the class with the highest score for every row."""
         return self.of_scores(self.reduction.predict, X)
 
     def of_scores(self, function, X):
-        """A function of the scores of checked rows, of few at a time where there are many."""
+        """Apply a function to the scores of validated rows, in blocks of bounded memory."""
         blocks = split(X.shape[0], len(self.intercept))
         if len(blocks) == 1:
             return function(self.scores(X))
@@ -47,12 +57,12 @@ class DecisionModel(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LinearModel(DecisionModel):
-    """Separators of the problems of two that the classes have become.
+    """Separators of K binary problems in one feature space.
 
     Attributes
     ----------
     space : FeatureSpace
-        Fitted.
+        The fitted space.
     coef : ndarray of shape (K, d)
     intercept : ndarray of shape (K,)
     reduction : MulticlassReduction
@@ -72,7 +82,7 @@ class LinearModel(DecisionModel):
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(DecisionModel):
-    """Several models of the same problems whose scores are added up."""
+    """Sum of the scores of several models of the same binary problems."""
 
     parts: tuple[LinearModel, ...]
 
@@ -89,21 +99,21 @@ class Ensemble(DecisionModel):
 
     def features(self, X):
         if len(self.parts) > 1:
-            raise ValueError(f"an average of {len(self.parts)} kinds has no features in common; use combine='best'.")
+            raise ValueError(f"an average of {len(self.parts)} kernels has no features in common; use combine='best'.")
         return self.parts[0].features(X)
 
 
-# -- Probabilities of classes from scores: a sigmoid for each problem of two, and pairs of classes coupled ------------
+# -- Probabilities: a sigmoid for each binary problem, and pairwise coupling of several classes --------------------------
 
 
-STEPS, DECREASE = 100, 1e-12
-COUPLED = 1 << 22  # numbers of the systems that are solved at a time
-CERTAIN = 1e-7  # as near to 0 and 1 as the probability of a pair comes
+STEPS, DECREASE = 100, 1e-12  # most Newton steps, and the relative decrease of the loss at which they end
+COUPLED = 1 << 22  # numbers in the linear systems that are solved at a time
+CERTAIN = 1e-7  # smallest distance of a pair's probability from 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
 class PlattCalibration:
-    """P(+1) = 1 / (1 + exp(-(slope f + offset))) for the score f of every problem.
+    """Platt calibration [1]_: P(+1) = 1 / (1 + exp(-(slope f + offset))) for the score f of every binary problem.
 
     Attributes
     ----------
@@ -117,12 +127,12 @@ class PlattCalibration:
 
     @classmethod
     def fit(cls, scores, labels, weights, problem, reduction) -> PlattCalibration:
-        """To scores of rows that the models have not seen, by maximum likelihood with Platt's priors [1]_.
+        """Fit to held-out scores by maximum likelihood with Platt's smoothed targets.
 
         Parameters
         ----------
         scores, labels, weights, problem : arrays of one length
-            A score, the label -1 or +1, the weight of the row, and the number of the problem they belong to.
+            Scores, labels -1 or +1, weights of the rows, and indices of the problems they belong to.
         reduction : MulticlassReduction
         """
         known = np.flatnonzero(np.isfinite(scores))
@@ -133,7 +143,7 @@ class PlattCalibration:
         return cls(found[:, 0], found[:, 1], reduction)
 
     def probabilities(self, scores) -> np.ndarray:
-        """Probabilities (n, classes) from scores (n, K)."""
+        """Return probabilities (n, classes) from scores (n, K)."""
         chances = expit(self.slope * scores + self.offset)
         if self.reduction.n_classes == 2:
             return np.column_stack([1 - chances, chances])
@@ -144,7 +154,7 @@ class PlattCalibration:
 
 
 def sigmoid(scores, labels, weights):
-    """(slope, offset) of largest likelihood for smoothed targets, by Newton's method with halved steps; flat without rows."""
+    """Return (slope, offset) of largest likelihood for smoothed targets, by Newton's method with step halving; 0, 0 without rows."""
     if not len(scores):
         return 0.0, 0.0
     positive = weights[labels > 0].sum()
@@ -174,9 +184,9 @@ def sigmoid(scores, labels, weights):
 
 
 def coupled(chances, n_classes):
-    """Probabilities of classes (n, classes) from those of pairs (n, pairs), that j of a pair i < j is the class [2]_.
+    """Return class probabilities (n, classes) from probabilities (n, pairs) of class j in each pair i < j [2]_.
 
-    They minimise ``sum_{i<j} (r_ji p_i - r_ij p_j)^2`` with r the probabilities of the pairs: one linear system a row.
+    They minimise ``sum_{i<j} (r_ji p_i - r_ij p_j)^2``, where r are the probabilities of the pairs: one linear system per row.
     """
     i, j = np.triu_indices(n_classes, 1)
     out = np.empty((len(chances), n_classes))
@@ -185,7 +195,7 @@ def coupled(chances, n_classes):
         r = np.clip(chances[start : start + step], CERTAIN, 1 - CERTAIN)
         Q = np.zeros((len(r), n_classes + 1, n_classes + 1))
         Q[:, i, j] = Q[:, j, i] = -r * (1 - r)
-        for k in range(n_classes):  # of class k, what the others have against it
+        for k in range(n_classes):  # sum of the squared probabilities of the others against k
             Q[:, k, k] = (r[:, i == k] ** 2).sum(axis=1) + ((1 - r[:, j == k]) ** 2).sum(axis=1)
         Q[:, :n_classes, -1] = Q[:, -1, :n_classes] = 1.0
         right = np.zeros((len(r), n_classes + 1, 1))

@@ -1,7 +1,4 @@
-"""Kernel models where nothing is whitened: the SVM in the features of a kernel, which are not formed.
-
-Only kernel values enter, the model is that of `SVC`, and separators are combinations of the rows that support them.
-"""
+"""Kernel machines without whitening: the model of `SVC`, solved from kernel values without forming features."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ from .decision import LinearModel
 from .family import metric_root
 from .features import Expansion
 
-SPARSE = 0.2  # share of coefficients that are not zero up to which they are kept as such: many classes in pairs
+SPARSE = 0.2  # share of nonzero coefficients up to which they are stored sparse: many classes in pairs
 
 
 def fit_expansion(
     choice, training, Cs, options: Options, callback=None, *, alpha=None, keep_scores=True
 ) -> tuple[Expansion, KernelResults]:
-    """Solve every problem for every C, perhaps from multipliers: the space of all training rows, and combinations of them."""
+    """Solve every binary problem for every C, with an optional warm start `alpha`; return the space and the results."""
     space = Expansion.on(choice, training.X, training.costs, options.threads)
     batch = Batch(
         space.kernel_rows(choice.cache_size), training.labels, training.costs, np.asarray(Cs, dtype=float),
@@ -33,7 +30,7 @@ def fit_expansion(
     results = solve_kernel(batch, options, Start(alpha=alpha), keep_scores=keep_scores, callback=callback)
     if not results.definite.all():
         warnings.warn(
-            f"what was found is a stationary point, and there is no bound of the optimum (dual_objective_ is NaN): "
+            "the solution is a stationary point without a bound of the optimum (dual_objective_ is NaN): "
             f"{why_indefinite(space.function)}.",
             ConvergenceWarning,
             stacklevel=6,
@@ -43,17 +40,17 @@ def fit_expansion(
 
 @dataclass(frozen=True, eq=False)
 class ExpansionFit:
-    """What was learnt with one C, as `SVC` has it.
+    """A kernel machine for one C, with the attributes of `SVC`.
 
     Attributes
     ----------
     model : LinearModel
     support : ndarray of shape (n_support,)
-        Which training rows support the separators, by class.
+        Indices of the support vectors among the training rows, ordered by class.
     vectors : rows of X, or integer array
-        Those rows; of a precomputed kernel their columns.
+        The support vectors; for a precomputed kernel their columns.
     dual_coef : ndarray
-        Their coefficients, in the layout of `SVC`.
+        Coefficients of the support vectors, in the layout of `SVC`.
     found : KernelResults
     """
 
@@ -65,17 +62,17 @@ class ExpansionFit:
 
     @property
     def certificate(self) -> Certificate:
-        """Bounds and pairs of all problems together."""
+        """Certificate summed over all binary problems."""
         return certificate_of(self.found)
 
 
 def certificate_of(found: KernelResults) -> Certificate:
-    """Bounds and pairs of all problems and Cs together; the bound is NaN where the kernel has none."""
+    """Sum the certificates of all problems and Cs; the bound is NaN if the kernel is not positive semi-definite."""
     return Certificate.of(found.objective, np.where(found.definite, found.dual_objective, np.nan), found.n_iter)
 
 
 def fit_kernel_machine(choice, training, C, options: Options, callbacks, **how) -> ExpansionFit:
-    """Fit with one C; `how` is that of `fit_expansion`."""
+    """Fit with one C, and extract the support vectors; `how` is passed to `fit_expansion`."""
     with callbacks.problems(training.labels):
         space, found = fit_expansion(choice, training, [float(C)], options, callbacks.pairs, **how)
     for k in range(len(training.labels)):
@@ -91,7 +88,7 @@ def fit_kernel_machine(choice, training, C, options: Options, callbacks, **how) 
 
 
 def _svc_layout(coef, codes, reduction):
-    """Sparse coefficients as `SVC` has them: of several classes in pairs, for each support vector one per other class."""
+    """Arrange sparse coefficients as in `SVC`: for pairs of several classes, one row per other class of a support vector."""
     if reduction.n_classes == 2 or not reduction.pairs:
         return coef.toarray()
     out = np.zeros((reduction.n_classes - 1, len(codes)))
@@ -103,7 +100,7 @@ def _svc_layout(coef, codes, reduction):
 
 
 def expansion_root(scores, coef, unit):
-    """The root of the mean metric of the problems, as combinations of rows."""
+    """Return the root of the mean metric of the problems, as combinations of training rows."""
     A = coef * unit
     gram = A @ (scores * unit[:, 0])
     values, axes = np.linalg.eigh((gram + gram.T) / 2)

@@ -1,4 +1,8 @@
-"""For models that learn a metric: its root as a transformation of the features."""
+"""The F-SVM family: learned metrics, and the hinge problems of several whitening exponents.
+
+First the transformer that models with a metric share, and roots of metrics; then `Family`, which solves F-SVM for some exponents,
+problems and Cs in one batch, and `FamilyFit`, its result.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +23,20 @@ from ..solvers import Batch, HingeResult, Options, Quadratics, Results, Start, r
 from .base import by_rows
 from .features import FeatureSpace, Raw
 
-RANK = 1e-9  # relative size of a squared singular value that is rounding
+RANK = 1e-9  # relative squared singular values below this are rounding
 
 
 class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """For models that learn a metric M: `components_` is L with ``M = L'L``."""
+    """Transformer of a model that learns a metric M: `components_` is L with ``M = L'L``."""
 
     @by_rows
     def transform(self, X: Data) -> np.ndarray:
-        """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
+        """Map every row to ``L x``, where Euclidean distances are distances in the learned metric."""
         X = self._validated(X)
         return self._model.space.scores(X, self.components_)
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
-        """The learned metric M = L'L."""
+        """Return the learned metric M = L'L."""
         check_is_fitted(self)
         return self.components_.T @ self.components_
 
@@ -47,10 +51,10 @@ class MetricTransformerMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def metric_root(A, white=None):
-    """The unique L with ``L'L = A'A``: symmetric where it has full rank, else scaled eigenvectors of ``A'A``.
+    """Return the unique L with ``L'L = A'A``: symmetric if it has full rank, else scaled eigenvectors of ``A'A``.
 
-    Directions that A has for rounding only are told from `white`, the same rows in coordinates in which the data have no
-    thin direction; without it all of them are there. The sign of a vector is that which makes its largest entry positive.
+    The rank is that of `white`, the same rows in coordinates in which the data have no thin direction, so that rounding in A adds
+    no direction. Without it all directions of A are kept. The largest entry of each eigenvector is positive.
     """
     if white is None:
         return _root(A)
@@ -61,7 +65,7 @@ def metric_root(A, white=None):
 
 
 def metric_root_of_blocks(blocks):
-    """The same for many rows, of which there are blocks (A, white): left singular vectors are not formed."""
+    """Compute `metric_root` of many rows, given in blocks (A, white), without left singular vectors."""
     squares = products = 0.0
     for A, white in blocks:
         squares, products = squares + white.T @ white, products + white.T @ A
@@ -81,18 +85,18 @@ def _root(A):
     return with_positive_pivots(axes) * roots[:, None]
 
 
-# -- F-SVM from the SVM in the units of the data (exponent -1) and on standardised features (0) to full whitening (1) -
+# -- F-SVM by exponent: the SVM in the units of the data (-1), on standardised features (0), full whitening (1) -----------
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The members of some exponents on training rows.
+    """F-SVM with some whitening exponents on training rows.
 
     Parameters
     ----------
     rows : ndarray or csr matrix of shape (n, d)
     scatter : TemperedScatter
-        Of these rows.
+        Scatter of these rows.
     exponents : tuple of float
         Exponents of the scatter: all above 0, or none.
     intercept : bool, default=True
@@ -109,7 +113,7 @@ class Family:
 
     @classmethod
     def on(cls, space: FeatureSpace, rows, training, kind, exponents, rank_tol=RANK_TOL) -> Family:
-        """On training rows in a space that was fitted to them; only what whitens drops directions of little spread."""
+        """Build from training rows in a fitted space. Directions of little spread are dropped only if all exponents are above 0."""
         if max(exponents) <= 0 and kind == "total" and isinstance(space, Raw):
             scatter = standardised(rows, training.costs)
         else:
@@ -119,15 +123,15 @@ class Family:
 
     @cached_property
     def coordinates(self):
-        """The rows that the regularisers belong to: as they are, or in the range of a singular scatter."""
+        """Rows in the coordinates of the regularisers: as they are, or in the range of a singular scatter."""
         if not self.scatter.regular:
             return self.scatter.project(self.rows, centred=self.intercept)
-        constant = (self.scatter.scale == 0) & (self.scatter.mean != 0)  # columns of zeros are out already
+        constant = (self.scatter.scale == 0) & (self.scatter.mean != 0)  # columns of zeros need no change
         return without_columns(self.rows, constant) if constant.any() and max(self.exponents) > -1 else self.rows
 
     @cached_property
     def regularizers(self) -> np.ndarray:
-        """B = T / n for every exponent, in the units of `coordinates`: as diagonals where all of them are."""
+        """B = T / n for every exponent, in the units of `coordinates`: diagonals if all of them are diagonal."""
         found = [self._regularizer(p) for p in self.exponents]
         if all(B.ndim == 1 for B in found):
             return np.stack(found)
@@ -140,7 +144,7 @@ class Family:
         return np.where(self.scatter.scale > 0, B, 1.0) if B.ndim == 1 else B
 
     def fit(self, labels, costs, Cs, options: Options, start: Start | None = None) -> FamilyFit:
-        """Solve for every exponent, labelling and C."""
+        """Solve for every exponent, binary problem and C."""
         cells = np.array([[0, k, p] for p in range(len(self.exponents)) for k in range(len(labels))])
         B = self.regularizers
         is_identity = len(self.exponents) == 1 and B.ndim == 2 and np.all(B == 1.0)
@@ -153,28 +157,28 @@ class Family:
         return FamilyFit.of(self, results, labels, costs)
 
     def start(self, coef, intercept, alpha) -> Start:
-        """A solution in the user's units as a start."""
+        """Convert a solution in the user's units to a start of the solver."""
         if not self.scatter.regular:
             coef, intercept = self.scatter.lower(coef, intercept, centred=self.intercept)
         return Start(coef, intercept, alpha)
 
     def norms(self, coef, p) -> np.ndarray:
-        """w'Tw / n for separators (K, d) in the user's units."""
+        """Return w'Tw / n for separators (K, d) in the user's units."""
         white = self.scatter.whitened(coef, p)
         return np.einsum("kd,kd->k", white, white) / self.scatter.total
 
 
 @dataclass(frozen=True, eq=False)
 class FamilyFit:
-    """Separators of all members in the user's units, with their certificates there.
+    """Separators and certificates for every exponent (P), C and binary problem (K), in the user's units.
 
     Attributes
     ----------
     coef : ndarray of shape (P, C, K, d)
     intercept, objective, dual_objective : ndarrays of shape (P, C, K)
-        The certificates are evaluated when they are asked for: those of a singular scatter cost a pass over all rows.
+        The certificates are evaluated on demand: with a singular scatter they cost a pass over all rows.
     results : Results
-        What they were made of, in the coordinates of the family.
+        The solver's results, in the coordinates of the family.
     problems_of : (Family, labels, costs)
     """
 
@@ -199,7 +203,7 @@ class FamilyFit:
         family, labels, costs = self.problems_of
         if family.scatter.regular:
             return _by_member(self.results.objective, len(family.exponents))
-        # What is certified is what is returned, rounded in the user's units.
+        # The certificate is for the returned separators, which are rounded in the user's units.
         return _objectives(family, self.coef, self.intercept, labels, costs[None] * self.results.Cs[:, None])
 
     @cached_property
@@ -207,7 +211,7 @@ class FamilyFit:
         return np.minimum(_by_member(self.results.dual_objective, len(self.coef)), self.objective)
 
     def problems(self, i=0, j=0) -> list[HingeResult]:
-        """The results of exponent i and C number j, one for each labelling."""
+        """Return the results for exponent i and C number j, one per binary problem."""
         K = self.coef.shape[2]
         found = [self.results[i * K + k, j] for k in range(K)]
         return [
@@ -220,7 +224,7 @@ class FamilyFit:
 
 
 def _by_member(values, P):
-    """From axes (P K, C, ...) to (P, C, K, ...)."""
+    """Reorder axes (P K, C, ...) to (P, C, K, ...)."""
     return np.ascontiguousarray(values.reshape(P, -1, *values.shape[1:]).swapaxes(1, 2))
 
 
@@ -234,7 +238,7 @@ def _objectives(family, coef, intercept, labels, costs):
 
 
 def hinge_losses(rows, separators, labels, costs):
-    """Weighted hinge loss of every labelling (K, n) at its separator, of some labellings at a time."""
+    """Return the weighted hinge loss of every binary problem, with labels (K, n), at its separator."""
     coef, intercept = separators
     losses = np.empty(len(coef))
     for block in split(len(coef), len(costs)):
@@ -244,5 +248,5 @@ def hinge_losses(rows, separators, labels, costs):
 
 
 def without_columns(X, mask):
-    """X with some columns set to zero."""
+    """Return X with some columns set to zero."""
     return sparse.csr_array(X.multiply(~mask)) if sparse.issparse(X) else np.where(mask, 0.0, X)

@@ -1,4 +1,9 @@
-"""Units that the features are put in before a kernel sees them: standardised, or by their ranks."""
+"""The feature space in which a model is linear.
+
+First the scalings that a kernel may need (`Standardizer`, `RankTransform`, `LinearMap`); then the spaces: `Raw` (the data), `Mapped`
+(explicit features) and `Expansion` (a kernel, whose features are not formed); last `FeatureChoice`, which builds a space from an
+estimator's parameters.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +28,22 @@ QUANTILES = 100
 
 
 class Scaling(Protocol):
-    """What spaces ask of units."""
+    """Interface of a fitted scaling."""
 
     def rows(self, X):
-        """Checked rows in these units."""
+        """Scale validated rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Standardizer:
-    """Features minus `mean`, over `scale`. Sparse rows are not shifted, which no kernel of distances can tell."""
+    """Subtract `mean` and divide by `scale`. Sparse rows are not shifted: kernels of distances do not change by it."""
 
     mean: np.ndarray
     scale: np.ndarray
 
     @classmethod
     def of(cls, X, weight) -> Standardizer:
-        """Mean zero and deviation one over weighted rows; what is constant becomes zero."""
+        """Fit to weighted rows: mean zero and deviation one; a constant feature becomes zero."""
         found = standardised(X, weight)
         return cls(found.mean, np.where(found.scale > 0, found.scale, 1.0))
 
@@ -50,10 +55,10 @@ class Standardizer:
 
 @dataclass(frozen=True, eq=False)
 class RankTransform:
-    """Features by their ranks among training rows, as deviations of a normal variable, standardised.
+    """Replace features by the normal quantiles of their ranks among the training rows, standardised.
 
-    Long tails and outliers become what their place in the order is. Between quantiles a rank is interpolated, and equal
-    values have their middle rank. A weight of two equals a repeated row.
+    Long tails and outliers then count by their order only. Ranks are interpolated between quantiles, and equal values have their
+    middle rank. A weight of two equals a repeated row.
     """
 
     quantiles: np.ndarray  # (q, d)
@@ -80,7 +85,7 @@ class RankTransform:
 
 @dataclass(frozen=True, eq=False)
 class LinearMap:
-    """``root @ x`` of every row: units in which distances are those of the metric ``root.T @ root``."""
+    """Map every row to ``root @ x``, where distances are those of the metric ``root.T @ root``."""
 
     root: np.ndarray
 
@@ -90,10 +95,10 @@ class LinearMap:
 
 @dataclass(frozen=True, eq=False)
 class ScaledSpace:
-    """A fitted space of features that are in other units than the user's."""
+    """A space that was fitted to scaled rows, for rows in the user's units."""
 
     space: Any
-    units: Scaling
+    units: Scaling  # the name that model files have
 
     def rows(self, X):
         return self.space.rows(self.units.rows(X))
@@ -103,7 +108,7 @@ class ScaledSpace:
 
 
 def weighted_quantiles(X, weight, shares):
-    """The smallest values of every column that at least such shares of the weight do not exceed, of shape (shares, columns).
+    """Return the weighted quantiles of every column, of shape (shares, columns): the smallest value at or below which a share lies.
 
     >>> weighted_quantiles(np.array([[3.0], [1.0], [2.0]]), np.array([1.0, 1.0, 2.0]), [0.0, 0.25, 0.5, 1.0]).ravel().tolist()
     [1.0, 1.0, 2.0, 3.0]
@@ -115,27 +120,27 @@ def weighted_quantiles(X, weight, shares):
     return np.column_stack([column[np.minimum(i, len(column) - 1)] for column, i in zip(columns, places, strict=True)])
 
 
-# -- The space that a model is linear in: the data themselves, explicit features of them, or those of a kernel --------
+# -- Feature spaces: the data, explicit features, or a kernel --------------------------------------------------------------
 
 
 class FeatureSpace(Protocol):
-    """What models ask of a space."""
+    """Interface of a feature space."""
 
     def fit(self, X, weight: np.ndarray):
-        """Fit to checked training rows, and return them in the space."""
+        """Fit to validated training rows, and return their features."""
 
     def rows(self, X):
-        """Other checked rows in the space."""
+        """Return the features of other validated rows."""
 
     def scores(self, X, coef: np.ndarray) -> np.ndarray:
-        """Scores (n, K) of checked rows for separators (K, d), without intercepts."""
+        """Return scores (n, K) of validated rows for separators (K, d), without intercepts."""
 
     def tempered(self, rows, codes, weight: np.ndarray, kind: str, rank_tol: float) -> TemperedScatter:
-        """The scatter of training rows in the space, without directions of less spread than a tolerance."""
+        """Compute the scatter of the training features, without directions of less spread than a tolerance."""
 
 
 class Raw:
-    """The data themselves, standardised inside the regulariser."""
+    """The data as they are; the regulariser standardises them."""
 
     def fit(self, X, weight):
         return X
@@ -151,7 +156,7 @@ class Raw:
 
 
 class Mapped:
-    """Explicit features: those of a kernel map, or of a transformer in its place. They keep their units."""
+    """Explicit features of a kernel map, or of a transformer in its place. They are not standardised."""
 
     def __init__(self, transformer):
         self.transformer = transformer
@@ -168,7 +173,7 @@ class Mapped:
     def scores(self, X, coef):
         if not isinstance(self.transformer, KernelMap):
             return np.asarray(self.rows(X) @ coef.T)
-        # A map makes all its columns, also for members of a search that use the leading ones.
+        # A map has all its columns, but a candidate of a search may use only the leading ones.
         missing = self.transformer.n_components_ - coef.shape[1]
         return self.transformer.transform_times(X, np.pad(coef, ((0, 0), (0, missing))).T)
 
@@ -176,21 +181,21 @@ class Mapped:
         if kind == "total" and isinstance(self.transformer, KernelMap):  # its components are uncorrelated
             return uncorrelated_scatter(self.transformer.eigenvalues_[: rows.shape[1]], weight.sum(), rank_tol)
         if not isinstance(self.transformer, (KernelMap, LeadingFeatures)):
-            rank_tol = 0.0  # features of other transformers may be small by their units
+            rank_tol = 0.0  # features of other transformers may be small because of their units
         return tempered_scatter(rows, codes, sample_weight=weight, kind=kind, standardise=False, rank_tol=rank_tol)
 
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """The features of a kernel, which are not formed: separators are combinations of some rows, the support.
+    """The features of a kernel, which are not formed: separators are linear combinations of support vectors.
 
     Parameters
     ----------
     function : KernelFunction or None
-        None: X holds kernel values, and `support` the numbers of columns.
+        None if X holds kernel values; `support` are then indices of columns.
     support : rows of X, or integer array
     n_threads : int, default=1
-        Threads over blocks of rows that are scored.
+        Threads over blocks of rows to score.
     """
 
     function: KernelFunction | None
@@ -199,7 +204,7 @@ class Expansion:
 
     @classmethod
     def on(cls, choice: FeatureChoice, X, weight, n_threads: int = 1) -> Expansion:
-        """With all training rows as support; of a precomputed kernel the support is its matrix."""
+        """Build with all training rows as support; for a precomputed kernel the support is its matrix."""
         function = choice.function(X, weight)
         if function is None:
             return cls(None, check_kernel_matrix(X), n_threads)
@@ -207,15 +212,15 @@ class Expansion:
         return cls(function, X, n_threads)
 
     def kernel_rows(self, cache_size: float) -> Kernel:
-        """The training rows, for a solver."""
+        """Return the training rows in the form that the kernel solver takes."""
         return Kernel(self.support, self.function, cache_size)
 
     def part(self, support: np.ndarray) -> Expansion:
-        """With some of the training rows as support, by their numbers."""
+        """Restrict the support to some training rows, given by their indices."""
         return replace(self, support=support if self.function is None else self.support[support])
 
     def rows(self, X):
-        """Kernel values with the support."""
+        """Return kernel values of rows with the support."""
         if self.function is None:
             return (X.toarray() if sparse.issparse(X) else X)[:, self.support]
         return self.function(X, self.support)
@@ -228,10 +233,9 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False)
 class FeatureChoice:
-    """The parameters of a model that say what it is linear in.
+    """The parameters of a model that define its feature space.
 
-    `has_kernel` says whether the features are those of a kernel, all of them: they need not be formed where nothing is
-    whitened.
+    `has_kernel` tells whether the features are all those of a kernel. They need not be formed if nothing is whitened.
 
     Examples
     --------
@@ -265,14 +269,14 @@ class FeatureChoice:
 
     @classmethod
     def of(cls, model) -> FeatureChoice:
-        """Those of an estimator."""
+        """Build from an estimator's parameters."""
         return cls(**{name: getattr(model, name) for name in PARAMETERS if hasattr(model, name)})
 
     def with_(self, **other) -> FeatureChoice:
         return replace(self, **other)
 
     def explicit(self, whitening: float) -> FeatureSpace:
-        """The data, or features that can be formed, as many as an exponent of whitening asks for."""
+        """Return a space whose features are formed: the data, a transformer, or a kernel map for a whitening exponent."""
         if self.is_linear:
             return Raw()
         if self.is_transformer:
@@ -285,7 +289,7 @@ class FeatureChoice:
         )  # fmt: skip
 
     def function(self, X, weight) -> KernelFunction | None:
-        """The kernel with gamma resolved on training rows; None where X holds its values."""
+        """Return the kernel with gamma resolved on training rows; None for a precomputed kernel."""
         return kernel_on(self, X, weight)
 
 
@@ -293,7 +297,7 @@ PARAMETERS = tuple(f.name for f in fields(FeatureChoice) if f.init)
 
 
 def _check_values(diagonal, first):
-    """Raise a ValueError where kernel values overflow, or where all rows are the same point."""
+    """Raise a ValueError if kernel values overflow, or if all rows are the same point of the feature space."""
     if not (np.isfinite(diagonal).all() and np.isfinite(first).all()):
         raise ValueError("the kernel matrix is not finite: scale the features, or choose another gamma.")
     distances = diagonal - 2 * first + first[0]

@@ -1,7 +1,7 @@
-"""F-SVM and its family: a max-margin separator in a metric that is learned with it.
+"""F-SVM: a max-margin separator and a metric, learned together.
 
 The model is that of Wu, Zuo, Zhu and Lin, "F-SVM: Combination of feature transformation and SVM learning via convex
-relaxation", eliminated to the form that the mathematics page derives and solved exactly.
+relaxation". The metric is eliminated, as docs/mathematics.md derives, and the remaining problem is solved exactly.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SOLVERS = {
     "projected-gradient": solve_projected_gradient,
 }
 
-NEARLY_WHITE = 0.9  # exponents from which all components of a kernel are too many
+NEARLY_WHITE = 0.9  # from this exponent on, all components of a kernel fit any labels
 
 
 @estimator
@@ -45,68 +45,63 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
         1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b))    subject to    tr(MT) <= n
 
-    where T is the scatter of the (standardised) features, tempered by `whitening`. Without a kernel no scaling of the
-    features is needed: the decision function does not change when features are shifted or rescaled, nor, with
-    ``whitening=1``, under any invertible linear map. A kernel takes the rows as they are, as in `SVC`: scale them first.
+    where T is the scatter of the (standardised) features, tempered by `whitening`. Without a kernel the features need no scaling:
+    the decision function does not change if features are shifted or rescaled, nor, with ``whitening=1``, under any invertible
+    linear map. A kernel takes the rows as they are, as in `SVC`: scale them first.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the loss. It means what it means in `SVC` on standardised features.
     rho : float or None, default=None
-        None selects the constrained form above; a number the penalised form ``... + rho tr(MT)`` of the paper's
-        Eq. 12, in which only ``C / sqrt(rho)`` matters and small values give w = 0.
+        None selects the constrained form above. A number selects the penalised form ``... + rho tr(MT)`` of the paper's Eq. 12,
+        in which only ``C / sqrt(rho)`` matters, and small values of it give w = 0.
     eta : float, default=0.0
         Smoothing: adds ``eta/2 tr(M^{-1})``, which gives M full rank. Zero is F-SVM, whose M has rank one; large values
         approach the semi-whitening of the paper's initialisation.
     whitening : float in [-1, 1], default=1.0
-        Exponent p of T = n R^p: 1 is F-SVM, 0 the SVM on standardised features, 1/2 the semi-whitened SVM. Below 0 features
-        are standardised less, divided by the power 1 + p of their deviation: -1 is the SVM in the units of the data, as `SVM`
-        is. Wide data (more than 5,000 columns) cannot be whitened unless rows are few: use 0 or less.
+        Exponent p of T = n R^p: 1 is F-SVM, 0 the SVM on standardised features, 1/2 the semi-whitened SVM. Below 0 features are
+        divided by the power 1 + p of their deviation: -1 is the SVM in the units of the data, as `SVM` is. More than 5,000
+        columns cannot be whitened unless rows are few: use 0 or less.
     rank_tol : float, default=1e-4
-        Directions along which the standardised rows deviate by no more than this (an absolute threshold for their singular values,
-        as in `LinearDiscriminantAnalysis`) are left out where whitening is above 0: whitening would blow up what is mostly the
-        rounding of the numbers in a file. Components of a kernel are compared with the largest one. 0 leaves out only what
-        double precision cannot tell from zero.
+        With whitening above 0, directions in which the standardised rows deviate by no more than this are left out (an absolute
+        threshold of singular values, as in `LinearDiscriminantAnalysis`): whitening would amplify what is mostly the rounding
+        of numbers in a file. Components of a kernel are compared with the largest one. 0 leaves out only directions that
+        double precision cannot distinguish from zero.
     scatter : {"total", "within"}, default="total"
         Scatter about the overall mean, or pooled within the classes.
     coupling : {"separate", "shared"}, default="separate"
-        With more than two classes: a metric per problem of two, or one metric for all, which makes `coef_` of low rank.
+        With more than two classes: one metric per binary problem, or one for all, which makes `coef_` of low rank.
     multi_class : {"ovo", "ovr"} or None, default=None
-        More than two classes as problems of two: every pair of classes (the model of `SVC`; its predictions are votes),
-        or every class against the rest (that of `LinearSVC`), which can fail where no class outweighs the others. None is
-        "ovo", but "ovr" for a sparse matrix of 1,000 columns or more that has no more rows than columns, such as text, where it
-        is the more accurate; where there are more than ten pairs per row (with 20 rows a class: of more than 400 classes) or the
-        separators of all pairs would hold more than 64 MB and ten times the numbers that X stores; and with
-        ``coupling="shared"``, whose time grows with the cube of the number of problems.
+        Several classes as binary problems: "ovo" compares every pair of classes and predicts by votes, as `SVC`; "ovr" compares
+        every class with the rest, as `LinearSVC`, and can fail if no class outweighs the others. None is "ovo" with the
+        exceptions in Notes.
     kernel : str, callable or transformer, default="linear"
-        Any kernel of `KernelMap`, of the rows as they are. A transformer (such as a `KernelMap` with options of its own) is used in place of one: the
-        model is linear in its features.
+        Any kernel of `KernelMap`, of the rows as they are. With a transformer, such as a `KernelMap` with other options, the model
+        is linear in the features that it returns.
     gamma, degree, coef0, n_components
-        Parameters of the kernel. At whitening 0 (with the total scatter, no `eta` or `rho`) its features are not formed: the
-        model is that of `SVC`, and the certificate that of the kernel problem. Else, or with `n_components`, the model is
-        linear in the components of a `KernelMap`, and the certificate is that of the model in those. Their number is a real
-        parameter at a whitening near 1: if all are kept, every labelling is fitted exactly, whatever the kernel, and a warning
-        says so.
+        Parameters of the kernel. At a whitening near 1 choose `n_components`: if all components are kept, any labels are fitted
+        exactly, whatever the kernel, and a warning says so. See Notes.
     solver : {"exact", "alternating", "projected-gradient"}, default="exact"
-        "alternating" takes turns between M in closed form and the separator; "projected-gradient" descends on M by
-        gradient steps, as Algorithm 1 of the paper, and stops short of the optimum: `dual_gap_` bounds by how much.
+        "alternating" alternates between M in closed form and the separator. "projected-gradient" takes gradient steps on M, as
+        Algorithm 1 of the paper, and stops short of the optimum; `dual_gap_` bounds by how much.
     fit_intercept : bool, default=True
+        Whether separators have an intercept. It is not penalised.
     class_weight : dict, "balanced" or None, default=None
-        Factors of `sample_weight`, in the loss and in the scatter.
+        Class weights: factors of `sample_weight`, in the loss and in the scatter.
     tol : float, default=1e-6
         Relative duality gap to reach.
     max_iter : int, default=1000
         Newton steps, or rounds of the other solvers, for each problem.
     warm_start : bool, default=False
-        Start from the previous solution when `fit` is called again on as many rows (``solver="exact"``); with a kernel at
-        whitening 0 unless C has grown, from where the way is no shorter.
+        Start from the previous solution if `fit` is called again on as many rows (``solver="exact"``). With a kernel at whitening
+        0 only if C has not grown: otherwise it does not help.
     cache_size : float, default=500
-        Megabytes for rows of a kernel at whitening 0.
+        Megabytes of kernel values to keep in memory at whitening 0.
     n_jobs : int or None, default=None
-        Threads over the problems of several classes, and over rows that are scored by a kernel; -1 takes every core.
+        Threads over the binary problems of several classes, and over rows scored by a kernel; -1 takes every core.
     random_state : int, RandomState or None, default=None
-        Used only by kernel maps that draw landmarks.
+        Draws the landmarks of kernel maps; not used otherwise.
     verbose : int, default=0
         1 prints a line per problem and keeps `history_`.
 
@@ -114,39 +109,49 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (n_problems, n_features)
-        Separators in the user's units (in the features of the kernel map, with a kernel): one for two classes, else one
-        per pair of classes i < j, positive on the side of j, or one per class.
+        Separators in the user's units (with a kernel, in the features of the kernel map). Two classes have one, several classes
+        one per pair of classes i < j, positive on the side of j, or one per class.
     intercept_ : ndarray of shape (n_problems,)
     components_ : ndarray of shape (rank, n_features)
-        L with M = L'L. With a metric per problem, M is their mean. L is symmetric in standardised units where M has full
-        rank, so that `transform` does not depend on the user's; else its rows are scaled eigenvectors.
+        L with M = L'L. With a metric per problem, M is their mean. If M has full rank, L is symmetric in standardised units, so
+        that `transform` does not depend on the user's units; else its rows are scaled eigenvectors.
     objective_, dual_objective_, dual_gap_, max_dual_gap_ : float
-        Value of the problem above at the separators that were found and their metrics (the best one for its separator;
-        with ``solver="projected-gradient"`` that at which it stopped), a lower bound of the minimum over separators and
-        metrics, and the relative difference. Summed over the problems; `max_dual_gap_` is the largest of one of them.
+        Objective at the returned separators with the best metric for each, a certified lower bound of its minimum, and their
+        relative difference, all summed over the binary problems; and the largest relative gap of one problem. With
+        ``solver="projected-gradient"`` the metric is that at which the solver stopped.
     radius_, margin_ : ndarray of shape (n_problems,)
         Radius of the enclosing ball of the data and margin ``1 / |v|`` of the separator, in the learned metric.
     n_dropped_ : int
-        Directions that were left out by `rank_tol`, such as a column that is the sum of others but for rounding.
+        Number of directions that `rank_tol` left out, such as a column that is the sum of others up to rounding.
     n_iter_ : int
+        Iterations of the solver, over all problems.
     support_, support_vectors_, dual_coef_, n_support_
-        With a kernel at whitening 0, as in `SVC`; there is no `coef_` then, and `components_` are combinations of the
-        support. `dual_objective_` is NaN where the kernel turned out not to be positive semi-definite.
+        With a kernel at whitening 0, as in `SVC`. There is no `coef_` then, and `components_` are combinations of the support
+        vectors. `dual_objective_` is NaN if the kernel turned out not to be positive semi-definite.
     history_ : list of dict
-        Objective, dual objective and gap of each round, one list after the other for the problems. Only with ``verbose``
-        or a solver other than "exact"; with rows in chunks always, the gap of all rows after each pass.
+        Objective, dual objective and gap of each round, problem after problem. Only with ``verbose`` or a solver other than
+        "exact"; with rows in chunks always, the gap of all rows after each pass.
     n_passes_ : int
-        Passes over rows in chunks, where they came so.
+        Number of passes over the rows, if they come in chunks.
 
     Notes
     -----
-    T is a power of R on the range of R: rank-deficient data (fewer rows than features, collinear or constant features) are
-    solved there. Its rank is that of the standardised rows up to `rank_tol`. At whitening 0 and below all features that vary are in, and sparse input stays sparse, with any
-    number of columns. Above, it does where the scatter has (clearly) full rank; else the rows are projected to dense ones of that
-    rank.
+    **Several classes.** ``multi_class=None`` is "ovr" instead of "ovo" in four cases: for a sparse matrix of 1,000 columns or more
+    and no more rows than columns, such as text, where it is more accurate; with more than ten pairs per row (with 20 rows a
+    class: more than 400 classes); if the separators of all pairs would hold more than 64 MB and ten times the numbers that X
+    stores; and with ``coupling="shared"``, whose time grows with the cube of the number of problems.
 
-    Different models may be fitted in threads at the same time. One object must not be fitted by several threads at once, as
-    with all estimators of scikit-learn: `fit` writes to it.
+    **Kernels.** At whitening 0, with the total scatter and no `eta`, `rho` or `n_components`, features are not formed: the model is
+    that of `SVC`, and the certificate that of the kernel problem. Otherwise the model is linear in the components of a `KernelMap`,
+    and the certificate is that of the model in those.
+
+    **Rank.** T is a power of R on the range of R: rank-deficient data (fewer rows than features, collinear or constant features) are
+    solved there. Its rank is that of the standardised rows up to `rank_tol`. At whitening 0 and below all features that vary are
+    used, and sparse input of any width stays sparse. Above 0 it stays sparse if the scatter clearly has full rank; else the
+    rows are projected to dense ones of that rank.
+
+    **Threads.** Different models may be fitted in threads at the same time. One object must not be fitted by several threads at
+    once, as with all estimators of scikit-learn.
 
     Examples
     --------
@@ -159,7 +164,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     """
 
     _accepts_sparse = True
-    _previous: ClassVar[Previous | None] = None  # what the fit before has left for a warm start
+    _previous: ClassVar[Previous | None] = None  # the previous solution, for a warm start
 
     C: float = 1.0
     _: KW_ONLY
@@ -200,8 +205,8 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         plain = self._is_plain and self.scatter == "total" and self.coupling == "separate"
         if self.whitening < 0 and not (plain and FeatureChoice.of(self).is_linear):
             raise ValueError(
-                f"whitening={self.whitening!r}: below 0 only columns are scaled, which needs kernel='linear', eta=0, rho=None, "
-                "scatter='total', coupling='separate' and solver='exact'."
+                f"whitening={self.whitening!r} is below 0, which needs kernel='linear', eta=0, rho=None, scatter='total', "
+                "coupling='separate' and solver='exact'."
             )
 
     def _fit_data(self, training, callbacks):
@@ -222,14 +227,14 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     @property
     def _is_plain(self):
-        """Whether this is F-SVM itself, one hinge problem for each labelling, unless they share a metric."""
+        """Whether the model reduces to hinge problems: no `rho`, no `eta`, exact solver."""
         return self.rho is None and self.eta == 0 and self.solver == "exact"
 
     def _is_shared(self, training):
         return self.coupling == "shared" and training.reduction.n_classes > 2
 
     def _warn_if_degenerate(self, space, n, d):
-        """With all n - 1 components the whitened Gram matrix is I - 11'/n, whatever the kernel: nothing is learnt."""
+        """Warn if all n - 1 components are whitened: the Gram matrix is then I - 11'/n, whatever the kernel."""
         if isinstance(space, Raw) or self.eta > 0 or self.whitening < NEARLY_WHITE or d < n - 1:
             return
         warnings.warn(
@@ -243,7 +248,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     def _rank_tol(self):
         return float(self.rank_tol) if self.whitening > 0 else 0.0
 
-    # -- the plain F-SVM: one hinge problem per labelling -----------------------------------------------------------
+    # -- plain F-SVM: one hinge problem per binary problem ------------------------------------------------------------
 
     def _fit_plain(self, space, rows, training, callbacks):
         labels, costs, p = training.labels, training.costs, self.whitening
@@ -259,16 +264,16 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self._keep_metric(family.scatter, _ranges(rows, self.coef_))
 
     def _keep_metric(self, scatter, ranges):
-        """The metrics of the separators, from the scatter and the ranges of their scores."""
-        # w'M^+w for every labelling, whose M has rank one: the enclosing ball is then half the range of the scores.
+        """Set the root of the mean metric, radii and margins, from the scatter and the ranges of the scores."""
+        # The metric of a problem has rank one: the radius of the enclosing ball is half the range of the scores.
         K, d = self.coef_.shape
         blocks = split(K, d) if d < K else [slice(None)]
         if len(blocks) == 1:
             white = self._white(scatter)
             unit = self._measure(ranges, np.linalg.norm(white, axis=1))
-            # The root is unique in standardised units, so that it does not depend on the user's.
+            # Taken in standardised units, so that it does not depend on the user's.
             root = metric_root(self.coef_ * scatter.scale * unit, white * unit if K > 1 else None)
-        else:  # of many separators some at a time
+        else:  # many separators: in blocks of bounded memory
             lengths = [np.linalg.norm(self._white(scatter, block), axis=1) for block in blocks]
             unit = self._measure(ranges, np.concatenate(lengths))
             root = metric_root_of_blocks(
@@ -281,10 +286,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         return scatter.whitened(self.coef_[block], self.whitening) / np.sqrt(scatter.total)
 
     def _measure(self, ranges, lengths):
-        """Radius and margins, from the ranges of scores and the lengths of w.
-
-        Returns what makes rows of w a root of the mean metric.
-        """
+        """Set radii and margins from the ranges of scores and the norms of w; return factors of w in the mean metric's root."""
         inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
         self.radius_ = ranges / 2 * inverse
         self.margin_ = np.where(lengths > 0, inverse, np.inf)
@@ -292,7 +294,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
     @property
     def _options(self):
-        # A little is left to the change of units, in which what is returned is rounded.
+        # 5 % of the tolerance is left for the rounding of the change to the user's units.
         return Options(0.95 * float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
 
     def _scatter_in_chunks(self):
@@ -310,11 +312,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         self._keep_metric(scatter, np.array([r.high - r.low for r in results]))
         return results
 
-    # -- with a kernel, where nothing is whitened: the SVM in its features, which are not formed ----------------------
+    # -- a kernel without whitening: the model of SVC, features are not formed -----------------------------------------
 
     def _fit_expansion(self, choice, training, callbacks):
         options = Options(float(self.tol), int(self.max_iter), self.n_jobs, keep_alpha=bool(self.warm_start))
-        # Multipliers of a smaller C are a worse start than none: those that were at their bound leave it one by one.
+        # Multipliers of a smaller C are a worse start than zeros: those at their bound leave it one by one.
         alpha = self._multipliers(training) if self._previous and self.C <= self._previous.C else None
         fit = fit_kernel_machine(choice, training, self.C, options, callbacks, alpha=alpha)
         self._keep_expansion(fit, training)
@@ -324,7 +326,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         unit = self._measure(np.ptp(scores, axis=0), np.sqrt(np.einsum("kn,nk->k", coef, scores).clip(0)))
         self.components_ = expansion_root(scores, coef, unit)[:, fit.support]
 
-    # -- the rest of the family: a metric that is found by iteration, in standardised units ---------------------------
+    # -- rho, eta, a shared metric or another solver: the metric is found by iteration, in standardised units ----------
 
     def _fit_metric(self, space, rows, training, callbacks):
         labels, costs = training.labels, training.costs
@@ -394,7 +396,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
     # -- warm starts ------------------------------------------------------------------------------------------------
 
     def _reset(self):
-        """All but where a warm start begins."""
+        """Delete fitted attributes, but keep the start of a warm start."""
         super()._reset()
         if not self.warm_start:
             self.__dict__.pop("_previous", None)
@@ -405,7 +407,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
             self._previous = Previous(self.C, alpha.reshape(len(alpha), -1), kept)
 
     def _start(self, training, d):
-        """(coef, intercept, alpha) of the previous fit where it fits this one's shapes and learnt something."""
+        """Return (coef, intercept, alpha) of the previous fit; None if shapes differ or a separator is zero."""
         alpha = self._multipliers(training)
         if alpha is None or not self._previous.separators:
             return None
@@ -413,11 +415,11 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
         return (coef, intercept, alpha) if coef.shape == (len(alpha), d) and coef.any(axis=1).all() else None
 
     def _multipliers(self, training):
-        """Those of the previous fit, for this C, where they are as many."""
+        """Return the multipliers of the previous fit, rescaled to this C; None if shapes differ."""
         previous = self._previous
         if previous is None or self.solver != "exact" or previous.alpha.shape != training.labels.shape:
             return None
-        # Multipliers at their bound stay there when C changes; where weights have shrunk, so do all.
+        # Multipliers at their bound stay there if C changes. If weights have shrunk, all multipliers shrink.
         alpha = previous.alpha / previous.C
         with np.errstate(divide="ignore", invalid="ignore"):
             excess = max(1.0, np.nanmax(alpha / training.costs))
@@ -425,7 +427,7 @@ class FSVM(MetricTransformerMixin, MarginClassifier):
 
 
 def keep_dropped(model, n_dropped):
-    """Set `n_dropped_`, and print it where `verbose` asks for it."""
+    """Set `n_dropped_`, and print it with `verbose`."""
     model.n_dropped_ = n_dropped
     if model.verbose and n_dropped:
         print(
@@ -436,7 +438,7 @@ def keep_dropped(model, n_dropped):
 
 @dataclass(frozen=True, eq=False)
 class Previous:
-    """What a fit leaves to a warm start: its C, multipliers (K, n), and (coef, intercept), which a kernel machine has not."""
+    """Solution for a warm start: C, multipliers (K, n), and (coef, intercept), which is empty for a kernel machine."""
 
     C: float
     alpha: np.ndarray
@@ -444,14 +446,14 @@ class Previous:
 
 
 def _ranges(rows, coef):
-    """Ranges of the scores of separators (K, d), some of them at a time."""
+    """Return the ranges of the scores of separators (K, d), computed in blocks."""
     blocks = split(len(coef), rows.shape[0])
     return np.concatenate([np.ptp(np.asarray(rows @ coef[block].T), axis=0) for block in blocks])
 
 
 def _radius_and_margins(rows, norm, result):
-    """Radius of the data and margins of the separators in the metric M = A'A: ``1 / |v|`` for ``A'v = w``."""
-    # Solved where T is the identity: A is large where the data are thin.
+    """Return the radius of the data and the margins in the metric M = A'A: ``1 / |v|`` for ``A'v = w``."""
+    # Solved in coordinates in which T is the identity: A is large in directions of little spread.
     v = lstsq((result.root @ norm.root).T, norm.root @ result.coef.T, rcond=None)[0]
     with np.errstate(divide="ignore"):
         return minimum_enclosing_ball(np.asarray(rows @ result.root.T)).radius, 1.0 / np.linalg.norm(v, axis=0)

@@ -1,4 +1,8 @@
-"""Where the engines take kernel values from: a function of rows, or a matrix that is there already."""
+"""`KernelMap`: an explicit, centred feature map of a kernel.
+
+First the two sources of kernel values (a function of rows, a precomputed matrix), then the transformer, which chooses one of the
+engines of `kernel_pca`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ from .kernel_pca import Truncation, cholesky, exact, landmarks
 
 
 class FunctionSource:
-    """Blocks of the kernel matrix of the rows of X, computed when asked for."""
+    """Blocks of the kernel matrix of the rows of X, computed on demand."""
 
     def __init__(self, function, X):
         self.function, self.X = function, X
@@ -41,11 +45,11 @@ class FunctionSource:
         return self.function.diagonal(self.X)
 
     def gram(self, index=None):
-        """Kernel matrix of all rows, or of some."""
+        """Return the kernel matrix of all rows, or of some."""
         return self.function(self.X if index is None else self.X[index])
 
     def columns(self, index):
-        """Kernel values of all rows (down) against some (across)."""
+        """Return kernel values of all rows (down) with some (across)."""
         return self.function(self.X, self.X[index])
 
     def rank_bound(self):
@@ -72,27 +76,27 @@ class MatrixSource:
         return np.inf
 
 
-# -- `KernelMap`: an explicit, centred feature map of a kernel, with the engine that suits the data -------------------
+# -- The transformer -------------------------------------------------------------------------------------------------------
 
 
 ENGINES = ("auto", "exact", "cholesky", "landmarks")
 EXACT_ROWS = 500  # up to here the eigendecomposition takes some tens of milliseconds
-EXACT_FRACTION_ROWS = 2000  # and up to here it is worth its price where a fraction of the spectrum is asked for
-DEFAULT_COMPONENTS = 72  # of the default, from EXACT_ROWS on: what was measured in benchmarks/kernels.py
-DEFAULT_BUDGET = 144_000  # entries of the features that the default may have where that allows more components
-OVERSAMPLING = 2  # landmarks per component: the leading half of their span is what kernel PCA would have found
+EXACT_FRACTION_ROWS = 2000  # and up to here it is worth its time if a fraction of the spectrum is asked for
+DEFAULT_COMPONENTS = 72  # of the default above EXACT_ROWS, by the measurements of benchmarks/kernels.py
+DEFAULT_BUDGET = 144_000  # entries of the features that the default may have, if that allows more components
+OVERSAMPLING = 2  # landmarks per component: the leading half of their span is close to kernel PCA
 DROPPED_WHITENED = 0.01  # share of the spectrum that the default drops at whitening 1
-LOW_RANK = 1e-3  # share of a row that half of the landmarks leave unexplained, below which Cholesky goes further
+LOW_RANK = 1e-3  # Cholesky is chosen if half of the landmarks leave less than this share of the others unexplained
 JITTER = 1e-10  # relative
-INDEFINITE = 1e-6  # share of negative eigenvalues that rounding does not explain
+INDEFINITE = 1e-6  # a larger share of negative eigenvalues is not rounding
 _BLOCK_ENTRIES = 4_000_000  # kernel values held at a time by transform
 
 
 class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Centred kernel PCA features: ``f_ik = sqrt(lambda_k) u_ik`` of the centred kernel matrix ``HKH``.
 
-    A linear model on these features is the kernel model. Rows that were not seen are mapped by centring their
-    kernel values with the training means; training rows get exactly their features.
+    A linear model on these features is the kernel model. New rows are mapped by centring their kernel values with the training
+    means; training rows get exactly their features.
 
     Parameters
     ----------
@@ -104,29 +108,28 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         As in `SVC`: "scale" is ``1 / (n_features * X.var())``, "auto" ``1 / n_features``. For "rbf" and
         "laplacian" (``exp(-gamma |x - y|_1)``), "poly" and "sigmoid".
     degree : int, default=3
-        Of "poly".
+        Degree of "poly".
     coef0 : float, default=0.0
-        Of "poly" and "sigmoid".
+        Constant term of "poly" and "sigmoid".
     n_components : int, float or None, default=None
-        A number of components; a fraction in (0, 1] of the spectrum; or the default, which drops the share
-        ``tol^(1 - whitening) 0.01^whitening`` of the spectrum, hence practically nothing at whitening 0 and 1
-        % at 1. From 500 rows on the default is also capped at ``max(72, 144000 / n_samples)`` components, so
-        that a fit is not slower than that of `SVC` (more only for a kernel of a small finite rank, such as
-        "linear"): `explained_` says what that kept.
-        Components without spread are never kept.
+        A number of components, or a fraction in (0, 1] of the spectrum to keep. None drops the share
+        ``tol^(1 - whitening) 0.01^whitening`` of the spectrum: practically nothing at whitening 0, and 1 % at 1. Above 500 rows
+        None also keeps at most ``max(72, 144000 / n_samples)`` components, so that a fit is not slower than that of `SVC` (more
+        only for a kernel of small finite rank, such as "linear"); `explained_` is the share that is kept. Components without
+        spread are never kept.
     engine : {"auto", "exact", "cholesky", "landmarks"}, default="auto"
-        "exact": eigendecomposition of the n x n matrix. "cholesky": pivoted incomplete Cholesky, never n x n,
-        which stops at a tolerance. "landmarks": Nystroem approximation on random rows. "auto" takes the first
-        up to 500 rows (2000 for a fraction, or if a quarter of all components is asked for), the second for a
-        fraction or where the spectrum ends early enough to be exhausted, else the third.
+        "exact": eigendecomposition of the n x n matrix. "cholesky": pivoted incomplete Cholesky, which stops at a tolerance and
+        never forms the n x n matrix. "landmarks": Nystroem approximation on random rows. "auto" takes "exact" up to 500 rows
+        (2000 for a fraction, or if a quarter of all components is asked for), "cholesky" for a fraction or if the spectrum
+        ends early, else "landmarks".
     n_landmarks : int or None, default=None
         Rows that "landmarks" draws and pivots that "cholesky" may take; by default twice the number of
         components.
     tol : float, default=1e-10
         Share of the spectrum that the default may drop at whitening 0.
     whitening : float in [0, 1], default=0.0
-        What the features are for: only the default number of components depends on it. A model that whitens
-        needs fewer.
+        Whitening exponent of the model that uses the features. It sets the default number of components only: a model that
+        whitens needs fewer.
     kernel_params : dict or None, default=None
         Keyword arguments of a callable kernel.
     random_state : int, RandomState or None, default=None
@@ -135,26 +138,26 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        Of the centred kernel matrix, descending: the (weighted) scatter of each feature.
+        Eigenvalues of the centred kernel matrix, descending: the (weighted) scatter of each feature.
     n_components_ : int
     explained_ : float
         Share of the spectrum in the features (a lower bound, except with the exact engine).
     definite_ : bool
-        Whether no negative eigenvalue was met.
+        Whether the kernel matrix is positive semi-definite up to rounding.
     residual_ : float
         Share of the kernel's trace that the low-rank approximation leaves out, before components are dropped.
     engine_ : str
         The engine that was used.
     gamma_ : float
+        Value of gamma; None for a precomputed kernel.
     landmarks_ : ndarray of shape (n_landmarks,)
         Indices of the training rows that the map keeps.
 
     Notes
     -----
-    A kernel that is not positive semi-definite (often "sigmoid", or a precomputed similarity) gets a warning,
-    and its negative eigenvalues are dropped: the features are those of its positive part. Memory is
-    O(n_samples n_landmarks), except for the exact engine. Sample weights count as repeated rows in the means,
-    in the scatter and in "scale".
+    If the kernel is not positive semi-definite (often "sigmoid", or a precomputed similarity), a warning is given and its negative
+    eigenvalues are dropped. Memory is O(n_samples n_landmarks), except for the exact engine. Sample weights count as repeated
+    rows in the means, in the scatter and in "scale".
 
     Examples
     --------
@@ -204,25 +207,25 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self
 
     def fit_transform(self, X: Data, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> np.ndarray:
-        """Fit, and return the features of the training rows, which are there already."""
+        """Fit, and return the features of the training rows."""
         check_sparse_indices(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         return self.fit_features(X, check_weights(sample_weight, X.shape[0], least=2))
 
     def transform(self, X: Data) -> np.ndarray:
-        """Features of rows, seen or not: an array of shape (n_rows, n_components)."""
+        """Return the features of rows, an array of shape (n_rows, n_components)."""
         check_is_fitted(self)
         check_sparse_indices(X)
         return self._map(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
     def transform_times(self, X: Data, V: np.ndarray) -> np.ndarray:
-        """``transform(X) @ V`` for validated rows, without the features: the scores of linear models on them."""
+        """Compute ``transform(X) @ V`` for validated rows without forming the features: scores of linear models."""
         return self._map(X, V)
 
     # -- fitting ----------------------------------------------------------------------------------------
 
     def fit_features(self, X: Data, weight: np.ndarray) -> np.ndarray:
-        """`fit_transform` of rows and weights that are validated already, as those of a model are."""
+        """Do what `fit_transform` does, for rows and weights that are already validated."""
         self.n_features_in_ = X.shape[1]
         rows = np.flatnonzero(weight)
         source = self._make_source(X, weight, rows)
@@ -249,12 +252,12 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise ValueError(f"n_components must be a positive integer, a fraction in (0, 1] or None, got {wanted!r}.")
 
     def kernel_function(self, X: Data, weight: np.ndarray) -> KernelFunction | None:
-        """The kernel with gamma resolved on (validated) training rows; None where X holds its values."""
+        """Return the kernel with gamma resolved on validated training rows; None for a precomputed kernel."""
         self._check_parameters()
         return kernel_on(self, X, weight, self.kernel_params)
 
     def _make_source(self, X, weight, rows):
-        """Kernel values of the rows with a weight."""
+        """Return the source of kernel values of the rows with positive weight."""
         self._function = self.kernel_function(X, weight)
         if self._function is None:
             K = check_kernel_matrix(X)
@@ -278,7 +281,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return cholesky(source, weight, truncation, n if by_tolerance and self.n_landmarks is None else count)
 
     def _truncation(self, n, rank):
-        """The number of components as a rule for the engines."""
+        """Return the rule by which the engines choose the number of components."""
         if isinstance(self.n_components, Integral):
             return Truncation(fixed=int(self.n_components))
         if self.n_components is not None:
@@ -290,11 +293,11 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return Truncation(dropped=dropped, cap=int(rank) if rank <= OVERSAMPLING * cap else cap)
 
     def _dropped(self, whitening):
-        """Share of the spectrum that the default drops."""
+        """Return the share of the spectrum that the default drops."""
         return self.tol ** (1.0 - whitening) * DROPPED_WHITENED**whitening
 
     def components_at(self, whitening: float) -> int:
-        """How many of its components the default keeps at a larger exponent; not for pivots, which then end earlier."""
+        """Return how many components the default keeps at a larger exponent. Not for "cholesky", which stops earlier then."""
         lost = self._expansion.missing + self._expansion.spectrum - self.eigenvalues_.sum()
         return Truncation(dropped=self._dropped(whitening)).count(self.eigenvalues_, lost)
 
@@ -338,7 +341,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # -- mapping ----------------------------------------------------------------------------------------
 
     def _map(self, X, V=None):
-        """Features (times V) in blocks of rows, so that no more kernel values than needed exist at a time."""
+        """Compute features (times V) in blocks of rows, so that few kernel values are held at a time."""
         projection = self._expansion.projection if V is None else self._expansion.projection @ V
         out = np.empty((X.shape[0], projection.shape[1]))
         shift = self._expansion.centre @ projection
@@ -364,7 +367,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 def _draw(n, count, weight, random_state):
-    """Distinct rows, in the order of the data, with chances that grow with their weights."""
+    """Draw distinct rows with probabilities that grow with their weights; return sorted indices."""
     rng = check_random_state(0 if random_state is None else random_state)
     uniform = np.all(weight == weight[0])
     chances = None if uniform else weight / weight.sum()
@@ -372,11 +375,11 @@ def _draw(n, count, weight, random_state):
 
 
 def _ends_early(W):
-    """Whether half of some random rows explain the others: then pivots exhaust the spectrum.
+    """Tell whether half of some random rows explain the other half: then few pivots exhaust the spectrum.
 
-    The squared pivots of an unpivoted Cholesky factor are what each row adds to those before it.
+    The squared pivots of an unpivoted Cholesky factor are the parts of each row that the rows before do not explain.
     """
-    W = W + JITTER * np.trace(W) / len(W) * np.eye(len(W))  # equal rows are no sign of an early end
+    W = W + JITTER * np.trace(W) / len(W) * np.eye(len(W))  # equal rows must not look like an early end
     try:
         pivots = np.linalg.cholesky(W).diagonal() ** 2
     except np.linalg.LinAlgError:  # not positive semi-definite: pivots stop at the first negative block

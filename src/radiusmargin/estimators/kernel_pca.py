@@ -1,12 +1,12 @@
-"""Ways to the same features: kernel PCA of the kernel matrix, or of a low-rank approximation of it.
+"""Engines of `KernelMap`: kernel PCA of the kernel matrix, or of a low-rank approximation.
 
-Every engine returns a `FittedMap`: the rows Z it keeps, a centre c and a projection P with which
+Every engine returns a `FittedMap`: rows Z, a centre c and a projection P. The features of a row x are
 
     f(x) = (k(x, Z) - c) P
 
-are the features of any row x. On the training rows FF' is the centred kernel matrix up to what was left out, and
-F'DF is diagonal (D: the sample weights). Weights enter as if rows were repeated: with centring H = I - 1s'/N the
-eigenproblem is that of D^{1/2} H K H' D^{1/2} = U Lambda U', and F = D^{-1/2} U Lambda^{1/2}.
+On the training rows FF' is the centred kernel matrix up to the dropped part, and F'DF is diagonal (D: the sample weights). A
+weight counts as repeated rows: with the centring H = I - 1s'/N the eigenproblem is D^{1/2} H K H' D^{1/2} = U Lambda U', and
+F = D^{-1/2} U Lambda^{1/2}.
 """
 
 from __future__ import annotations
@@ -19,49 +19,49 @@ from scipy import linalg
 from .._linalg import eigh
 
 _EPS = np.finfo(float).eps
-_BLOCK = 24  # pivots taken at a time: the updates become matrix products
-_PIVOT_SHARE = 0.25  # a pivot of a block must keep this share of the block's first one: close to the greedy choice
-_WELL_CONDITIONED = 1e-6  # squared pivots of the landmarks' Cholesky factor above which it may be inverted freely
+_BLOCK = 24  # pivots taken at a time, so that updates are matrix products
+_PIVOT_SHARE = 0.25  # a pivot must be at least this share of the first one of its block: close to the greedy choice
+_WELL_CONDITIONED = 1e-6  # relative squared pivots above which a Cholesky factor of the landmarks may be inverted
 
 
 @dataclass(frozen=True)
 class Truncation:
-    """How many components to keep: a number, or as many as leave a share of the spectrum, up to a cap."""
+    """Number of components to keep: fixed, or as many as needed to drop at most a share of the spectrum, up to a cap."""
 
     fixed: int | None = None
     dropped: float = 0.0
     cap: int | None = None
 
     def count(self, values, missing):
-        """Number of (descending) `values` to keep, where `missing` more of the spectrum is lost already."""
+        """Return how many of the (descending) `values` to keep, if `missing` of the spectrum is already lost."""
         rank = int(np.sum(values > 10 * len(values) * _EPS * max(values[0], 0.0))) if len(values) else 0
         if self.fixed is not None:
             return min(self.fixed, rank)
-        left = np.cumsum(values[:rank][::-1])[::-1] + missing  # what would be lost by stopping before each one
+        left = np.cumsum(values[:rank][::-1])[::-1] + missing  # the loss of stopping before each value
         count = int(np.sum(left > self.dropped * (values[:rank].sum() + missing)))
         return min(count, rank if self.cap is None else self.cap)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedMap:
-    """An explicit feature map and what it keeps of the kernel.
+    """An explicit feature map, and the share of the kernel that it keeps.
 
     Attributes
     ----------
     index : ndarray of shape (q,)
-        The training rows Z.
+        Indices of the training rows Z.
     centre : ndarray of shape (q,)
     projection : ndarray of shape (q, m)
     eigenvalues : ndarray of shape (m,)
         Weighted scatter of the features, descending.
     features : ndarray of shape (n, m)
-        Of the training rows.
+        Features of the training rows.
     missing : float
         Weighted trace of the kernel matrix minus its approximation; zero for the exact engine.
     spectrum : float
         Sum of all eigenvalues of the approximation.
     negative : float
-        Share of the spectrum in negative eigenvalues, which are left out: an indefinite kernel.
+        Share of the spectrum in negative eigenvalues (of an indefinite kernel), which are left out.
     """
 
     index: np.ndarray
@@ -75,13 +75,13 @@ class FittedMap:
 
     @property
     def explained(self):
-        """Share of the spectrum in the features; a lower bound where not all of it is known."""
+        """Share of the spectrum in the features; a lower bound if not all of it is known."""
         total = self.spectrum + self.missing
         return float(self.eigenvalues.sum() / total) if total > 0 else 0.0
 
 
 def exact(source, weight, truncation):
-    """Eigendecomposition of the whole centred matrix: O(n^2) memory, O(n^3) time."""
+    """Decompose the whole centred kernel matrix: O(n^2) memory, O(n^3) time."""
     total, root = weight.sum(), np.sqrt(weight)
     A = source.gram()
     centre = A @ weight / total
@@ -101,7 +101,7 @@ def exact(source, weight, truncation):
 
 
 def landmarks(source, weight, truncation, index):
-    """Nystroem: the kernel matrix projected on the span of some rows, O(n q) memory and O(n q^2) time."""
+    """Nystroem approximation: project the kernel matrix on the span of q rows, O(n q) memory and O(n q^2) time."""
     total = weight.sum()
     C = source.columns(index)
     T, stable, negative = _inverse_root(C[index])
@@ -121,10 +121,10 @@ def landmarks(source, weight, truncation, index):
 
 
 def cholesky(source, weight, truncation, max_rank):
-    """Kernel PCA of a pivoted incomplete Cholesky factor: columns on the fly, O(n r) memory, O(n r^2) time.
+    """Kernel PCA of a pivoted incomplete Cholesky factor: O(n r) memory, O(n r^2) time.
 
-    Stops when what is missing (known exactly: the trace of a positive semi-definite remainder) is a tenth of
-    what the truncation may drop, or at `max_rank` pivots.
+    Stops at `max_rank` pivots, or if the missing part is a tenth of the share that the truncation may drop. It is known exactly
+    as the trace of a positive semi-definite remainder.
     """
     factor, pivots, missing, negative = pivoted_cholesky(source, weight, 0.1 * truncation.dropped, max_rank)
     L = factor[pivots]
@@ -140,10 +140,10 @@ def cholesky(source, weight, truncation, max_rank):
 
 
 def pivoted_cholesky(source, weight, tolerance, max_rank):
-    """Factor G (n x r) with K - GG' positive semi-definite, its pivots, and the remainder's weighted trace.
+    """Return G (n x r) with K - GG' positive semi-definite, its pivots, the remainder's weighted trace, and a negative share.
 
-    Pivots are the rows that are represented worst. They are taken in blocks, where a row that an earlier one
-    of its block already represents is left for later. `tolerance` is relative to the centred spectrum.
+    Pivots are the rows with the largest remainder, taken in blocks. A row that an earlier one of its block represents is
+    left for later. `tolerance` is relative to the centred spectrum.
     """
     n, total = source.n_rows, weight.sum()
     diagonal = source.diagonal().astype(float)
@@ -169,13 +169,13 @@ def pivoted_cholesky(source, weight, tolerance, max_rank):
         rest[chosen] = 0.0
         pivots.extend(chosen.tolist())
         r += len(order)
-        # A remainder below zero is a kernel that is not positive semi-definite.
+        # A negative remainder shows a kernel that is not positive semi-definite.
         negative = max(negative, float(-rest.min() / max(diagonal.max(), _EPS)))
     return G[:, :r], np.array(pivots, dtype=np.intp), float(weight @ np.maximum(rest, 0.0)), negative
 
 
 def _block_pivots(A, noise):
-    """Greedy pivots of a small matrix while they are a fair share of the first, and their Cholesky factor."""
+    """Return greedy pivots of a small matrix while they are `_PIVOT_SHARE` of the first, and their Cholesky factor."""
     A = A.copy()
     order, rest = [], A.diagonal().copy()
     L = np.zeros_like(A)
@@ -197,7 +197,7 @@ def _grown(G, width):
 
 
 def _inverse_root(W):
-    """T with T'WT = I on the range of W, whether it may be applied to sums, and W's negative share."""
+    """Return T with T'WT = I on the range of W, whether T may be applied to sums of rows, and W's negative share."""
     try:
         L = linalg.cholesky(W, lower=True, check_finite=False)
         pivots = L.diagonal() ** 2
@@ -222,7 +222,7 @@ def _negative_share(values):
 
 
 def _scatter_of_columns(C, centre, T, weight):
-    """Centred weighted scatter of the factor CT, without forming the factor."""
+    """Compute the centred weighted scatter of the factor CT without forming it."""
     uniform = np.all(weight == weight[0])
     rows = C if uniform else C * np.sqrt(weight)[:, None]
     A = rows.T @ rows
@@ -239,7 +239,7 @@ def _scatter_of_factor(factor, mean, weight):
 
 
 def _signs(features):
-    """What makes the largest feature of each component positive: the first of them, against ties."""
+    """Return signs that make the largest feature of each component positive; among ties the first one decides."""
     sizes = np.abs(features)
     rows = np.argmax(sizes >= (1 - 1e-6) * sizes.max(axis=0), axis=0)
     return np.where(features[rows, np.arange(features.shape[1])] < 0, -1.0, 1.0)

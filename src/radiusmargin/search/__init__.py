@@ -1,4 +1,8 @@
-"""Choosing hyper-parameters: regularisation paths, cross-validation in batched calls, and criteria without refitting."""
+"""Model selection: `FSVMCV` and `AutoSVM`, regularisation paths, and criteria that need no cross-validation.
+
+`base` fits both estimators: `candidates` lists what to try, `evaluate` scores it with `fold_strategies` and drops candidates
+early, `scoring` keeps the scores and chooses, `ensemble` fits the chosen candidates and averages them. `path` is on its own.
+"""
 
 from .autosvm import AutoSVM
 from .fold_strategies import radius_margin_bound, span_loo

@@ -1,4 +1,4 @@
-"""AutoSVM: linear and kernel SVMs searched together and averaged, the first model to try on a table."""
+"""AutoSVM: the search of FSVMCV over linear and kernel SVMs, with the ten parameters that most users need."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from .base import SearchEstimator
 
 @estimator
 class AutoSVM(SearchEstimator):
-    """Linear, Gaussian and Laplacian SVMs, searched together and averaged. No scaling and no grid are needed.
+    """Linear and kernel SVMs, tuned by cross-validation and averaged: the first model to try on a table.
 
-    `FSVMCV` is the same search with every choice open.
+    Linear, Gaussian and Laplacian kernels are searched together. The features need no scaling, and there is no grid to choose.
+    `FSVMCV` runs the same search with every choice open.
 
     Parameters
     ----------
     probability : bool, default=False
-        Whether to offer `predict_proba`, from the scores of the rows that were held out: no further fits are needed.
+        Offer `predict_proba`, calibrated on the held-out scores of the search. No further fits are needed.
     scoring : str, callable or None, default=None
-        What candidates are chosen by; None is accuracy.
+        Score to choose candidates by; None is accuracy.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the loss, as in `SVC`.
     kernel : str or list of str, default="auto"
-        The kernels to search: "auto" is linear, rbf, laplacian and laplacian-ranks (on the ranks of the features); linear alone
-        for sparse rows, more than 2,000 columns or more than 50 classes. `FSVMCV` lists the names.
+        Kernels to search; `FSVMCV` lists their names. "auto" is linear, rbf, laplacian and laplacian-ranks, but linear
+        alone for sparse rows, more than 2,000 columns or more than 50 classes.
     combine : {"average", "best"}, default="average"
         Average the near-best candidates of the near-best kernels, or take the best one.
     cv : int, splitter or iterable, default=5
-        Folds, or a splitter of scikit-learn.
+        Number of folds, or a splitter of scikit-learn.
     cache_size : float, default=500
-        Megabytes of kernel values that are kept while candidates are fitted, as in `SVC`.
+        Megabytes of kernel values to keep in memory, as in `SVC`.
     n_jobs : int or None, default=None
-        Threads; -1 takes every core.
+        Number of threads; -1 takes every core.
     random_state : int, RandomState or None, default=None
         Shuffles the folds; None takes the rows in their order.
     verbose : int, default=0
@@ -43,17 +44,17 @@ class AutoSVM(SearchEstimator):
     Attributes
     ----------
     members_ : list of dict
-        What was averaged, each with its "weight".
+        Parameters of the averaged candidates, each with its "weight".
     best_params_, best_score_, cv_results_
-        Of the search, in the form of `GridSearchCV`. `best_score_` is the largest of many scores, and so too high.
+        Results of the search, in the form of `GridSearchCV`. `best_score_` is the largest of many scores, and so too high.
     oof_score_ : float
-        Score of the average on held-out rows, which is closer to that on new rows; see `FSVMCV`.
+        Score of the average on held-out rows, which is closer to the score on new rows; see `FSVMCV`.
     dual_gap_, max_dual_gap_ : float
-        Proven relative distance of the members from their optima: of their sum, and of the worst.
+        Certified relative duality gap of the averaged candidates: of the sum of their objectives, and the largest one.
 
     See Also
     --------
-    FSVMCV : The same search with one kind of kernel, linear by default.
+    FSVMCV : The same search with one kernel, linear by default.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the estimators with a search of their own share: score candidates, choose or average, refit."""
+"""Base class of `FSVMCV` and `AutoSVM`: score candidates, choose or average, refit on all rows, predict."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from .scoring import (
     ensemble_weights,
 )
 
-# Parameters that the chosen candidate has from the search.
+# Parameters that the search passes on to the chosen candidate.
 SHARED = (
     "rank_tol", "multi_class", "degree", "coef0", "fit_intercept", "class_weight", "tol", "max_iter", "cache_size", "n_jobs",
     "random_state",
 )  # fmt: skip
-# Attributes that a search shows of the candidate that it has refitted.
+# Fitted attributes that the search copies from the refitted candidate.
 SHOWN = (
     "coef_", "intercept_", "components_", "objective_", "dual_objective_", "dual_gap_", "max_dual_gap_", "n_iter_",
 )  # fmt: skip
@@ -59,9 +59,10 @@ def _has_probabilities(search):
 
 
 class SearchEstimator(MetricTransformerMixin, MarginEstimator):
-    """An estimator that searches over candidates, and averages the near-best or takes the best.
+    """Classifier that searches over candidates, and averages the near-best ones or takes the best.
 
-    The attributes below are the parameters of the search; an estimator declares those that its users may set.
+    The class attributes are the parameters of the search with their defaults. A subclass declares as fields those that its
+    users may set; `FSVMCV` describes them.
     """
 
     _accepts_sparse = True
@@ -107,12 +108,10 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Score every candidate, then refit what was chosen on all rows.
+        """Score every candidate, then fit the chosen ones to all rows.
 
-        Rows may come in chunks, as in `FSVM`; candidates are then scored on a subsample of them.
-
-        On Ctrl-C during the scoring, `cv_results_` keeps what was finished, and the interrupt goes on. `groups` goes to a
-        splitter that wants it; rows in chunks take neither, but a number of folds.
+        Rows may come in chunks, as in `FSVM`; candidates are then scored on a subsample, and `cv` must be a number of folds.
+        `groups` is passed to the splitter. On Ctrl-C `cv_results_` keeps the finished scores, and the interrupt is raised again.
         """
         self._reset()
         self._check_parameters()
@@ -141,13 +140,13 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         return self
 
     def _sampled(self, chunks, X, groups):
-        """The rows that candidates are scored on where rows come in chunks."""
+        """Return the subsample on which candidates are scored if rows come in chunks."""
         if groups is not None:
             raise ValueError(
-                f"groups are for rows in memory: {type(self).__name__} scores candidates on a random subsample of rows in chunks."
+                f"groups need rows in memory: of rows in chunks, {type(self).__name__} scores candidates on a random subsample."
             )
         training = self._check_training(*chunks.subsample(int(self.subsample)))
-        keep_features(self, X, training.X.shape[1])  # those of the data, not of the subsample, which has no names
+        keep_features(self, X, training.X.shape[1])  # the subsample has no feature names
         return training
 
     def _evaluate(self, specs, data, recorder, racing):
@@ -164,7 +163,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
 
     @property
     def _options(self):
-        """How what was chosen is fitted to all rows."""
+        """Solver options of the final fit."""
         return Options(float(self.tol), int(self.max_iter), self.n_jobs)
 
     def _search_data(self, training, specs, sample_weight, groups):
@@ -205,7 +204,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
     # -- refitting ----------------------------------------------------------------------------------------------------
 
     def _refit(self, training, specs, table):
-        """Fit what was chosen to all rows; returns what the scores of each candidate are multiplied by."""
+        """Fit the chosen candidates to all rows; return the factor of each candidate's scores."""
         best = best_candidate(table)
         if self.combine == "best" and len(specs) == 1 and specs[0].scaling is None:
             self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
@@ -215,7 +214,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         return self._keep_ensemble(EnsembleFitter(training, self._options).fit(weights, groups), weights, specs)
 
     def _refit_chunks(self, chunks, specs, table):
-        """The same for rows in chunks."""
+        """Fit the chosen candidates to rows in chunks; return the factor of each candidate's scores."""
         best = best_candidate(table)
         if self.combine == "best":
             self._refit_best((chunks.training.source,), best)
@@ -238,22 +237,17 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         return found.shares
 
     def _refit_best(self, rows, candidate):
-        """Fit the chosen candidate as an estimator of its own, whose fitted attributes this one shows."""
-        of_kernel = (
-            {} if candidate.gamma is None else {"gamma": candidate.gamma, "n_components": candidate.n_components}
-        )
+        """Fit the chosen candidate as an `FSVM`, and copy its fitted attributes."""
+        of_kernel = () if candidate.gamma is None else ("gamma", "n_components")
         shared = {name: getattr(self, name) for name in SHARED}
-        model = FSVM(**candidate.form, kernel=candidate.kernel, **of_kernel, **shared)
+        model = FSVM(**candidate.form, kernel=candidate.kernel, **candidate.params(of_kernel), **shared)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # this estimator has one of its own
+            warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # the search warns itself
             model.fit(*rows)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
-        self.best_estimator_, self.members_, self._model = (
-            model,
-            [self.best_params_ | {"weight": 1.0}],
-            model.decision_model,
-        )
+        self.best_estimator_, self._model = model, model.decision_model
+        self.members_ = [self.best_params_ | {"weight": 1.0}]
         keep_dropped(self, model.n_dropped_)
         for name in SHOWN:
             if hasattr(model, name):
@@ -269,29 +263,29 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
     def _fitted_model(self):
         if hasattr(self, "cv_results_") and not hasattr(self, "_model"):
             raise NotFittedError(
-                f"This {type(self).__name__} has scores, but no model to predict with: refit=False, or its fit was interrupted."
+                f"This {type(self).__name__} has scores but no model to predict with: refit=False, or its fit was interrupted."
             )
         return super()._fitted_model()
 
     @available_if(_has_probabilities)
     @by_rows
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
+        """Return probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
 
-        A sigmoid of every problem's score, fitted to the scores of rows that the search had held out; pairs of several
-        classes are coupled. The most probable class may be another than that of `predict`, where both are close.
+        Platt calibration of every binary problem on the held-out scores of the search; pairs of several classes are coupled.
+        Where two classes are close, the most probable one may differ from that of `predict`.
         """
         model = self._fitted_model()
         return model.of_scores(self._sigmoids.probabilities, self._validated(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Data) -> np.ndarray:
-        """Logarithms of `predict_proba`."""
+        """Return the logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
     @by_rows
     def transform(self, X: Data) -> np.ndarray:
-        """The rows in the metric of the best candidate, or of the averaged separators."""
+        """Map rows to coordinates of the learned metric: that of the best candidate, or of the averaged separators."""
         X = self._validated(X)
         if not hasattr(self, "_directions"):
             return self._model.space.scores(X, self.best_estimator_.components_)
@@ -329,7 +323,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         check_choice("scatter", self.scatter, ("total", "within"))
         if self.criterion != "cv" and self.probability:
             raise ValueError(
-                f"probability=True needs criterion='cv', whose scores of held-out rows it uses, got {self.criterion!r}."
+                f"probability=True needs criterion='cv' for its held-out scores, got criterion={self.criterion!r}."
             )
         if self.criterion != "cv" and any(eta > 0 for eta in listed(self.eta)):
             raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
@@ -338,15 +332,15 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):  # which is then linear
             check_linear(self)
         if any(eta > 0 for eta in listed(self.eta)):
-            raise ValueError(f"FSVMCV takes rows in chunks only with eta=0, got eta={self.eta!r}.")
+            raise ValueError(f"{type(self).__name__} takes rows in chunks only with eta=0, got eta={self.eta!r}.")
         if not isinstance(self.cv, Integral):
             raise ValueError(
-                "FSVMCV scores candidates on a random subsample of rows in chunks, which a splitter does not know: cv must be a "
-                f"number of folds, got {self.cv!r}. Or fit to an array in memory."
+                f"cv must be a number of folds for rows in chunks, got {self.cv!r}: {type(self).__name__} scores candidates on a random "
+                "subsample there, whose rows a splitter does not know. Or fit to an array in memory."
             )
 
     def _splits(self, training, sample_weight, groups):
-        """(train, test) numbers of training rows; those of weight zero take no part."""
+        """Return (train, test) row indices of every split, without rows of weight zero."""
         weighted = np.flatnonzero(training.weight)
         if self.criterion != "cv":
             return [(weighted, weighted)]
@@ -369,12 +363,12 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         return StratifiedKFold(n_splits, shuffle=shuffle, random_state=self.random_state).split(codes, codes)
 
     def _given_splits(self, training, n_rows, groups):
-        """Splits of a given splitter, which counts the rows that were passed in, those of weight zero too."""
+        """Yield the splits of a given splitter, whose indices count all rows passed to `fit`, those of weight zero too."""
         codes, kept, weighted = training.codes, training.kept, np.flatnonzero(training.weight)
         place, labels = np.full(n_rows, -1), np.zeros(n_rows, dtype=int)
         place[kept[weighted]], labels[kept] = weighted, codes
         for i, pair in enumerate(check_cv(self.cv, labels, classifier=True).split(labels, labels, groups)):
-            train, test = (place[np.asarray(part)] for part in pair)  # masks and negative numbers too
+            train, test = (place[np.asarray(part)] for part in pair)  # masks and negative indices too
             train, test = train[train >= 0], test[test >= 0]
             absent = np.bincount(codes[train], minlength=len(self.classes_)) == 0
             if absent.any():

@@ -1,6 +1,8 @@
-"""The kinds of models that a search tries: one kernel, or several side by side.
+"""The candidates of a search: kernels, whitening exponents, gammas and values of C.
 
-Everything that ``kernel="auto"`` decides by itself stands here: kinds, exponents, gammas, and how many rows it searches on.
+First the defaults that a search chooses from the data, with what was measured for each; then `Grids`, `KernelSpec` and
+`kernel_specs`, which turn the parameters of an estimator into specifications; then checks of these parameters; then
+`Candidate`, `CandidateGroup` and `Task`, which the evaluation works on.
 """
 
 from __future__ import annotations
@@ -23,53 +25,53 @@ from ..solvers import Options
 
 AUTO = ("linear", "rbf", "laplacian", "laplacian-ranks")
 NAMES = (*AUTO, "rbf-ranks", "poly", "sigmoid", "cosine")
-RANK_SUFFIX = "-ranks"  # ends the name of a kind that looks at features by their ranks
-# What gamma is, times the number of features: on standardised features their mean squared distance is twice that number.
+RANK_SUFFIX = "-ranks"  # ends the name of a kernel on the ranks of the features
+# Values of gamma times the number of features: standardised rows have a mean squared distance of twice that number.
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}
-SEVERAL_CS = 0.1, 1e3  # of kernels side by side, half as many as of a single one: a finer grid was not better
-MOST_COLUMNS = 2000  # from which the linear kind is as good and others are slow
+SEVERAL_CS = 0.1, 1e3  # range for each of several kernels, with half as many values: a finer grid was not better
+MOST_COLUMNS = 2000  # beyond it the linear kernel is as good, and others are slow
 MOST_CLASSES = (
-    50  # up to which kernels are tried: they take ten seconds there at 600 rows, and a time that grows with the cube
+    50  # for kernels, which take 10 s there with 600 rows, and a time that grows with the cube of the classes
 )
-MOST_ROWS, SAMPLE = 20_000, 5_000  # rows up to which all are searched on, and how many of more are
-LEAST_OF_CLASS = 10  # rows of a class in a sample, where it has so many: two in each of five folds
+MOST_ROWS, SAMPLE = 20_000, 5_000  # more rows than the first are searched on a sample of the second size
+LEAST_OF_CLASS = 10  # rows of a class in a sample, if it has so many: two in each of five folds
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """What is tried where grids leave it open: exponents, the largest C, and the relative gap of fits that are only scored."""
+    """Values that are tried by default: exponents, the largest C, and the relative gap of fits that are only scored."""
 
     exponents: tuple[float, ...]
     highest: float
     tol: float
 
 
-# Two exponents are as accurate on the sets for choosing as five up to 1, at less than half of their time
-# (benchmarks/auto_choices.py). To 1e-3 other members are chosen than with exact fits.
+# Two exponents are as accurate as five up to 1 on the data sets used for design, in less than half of the time
+# (benchmarks/auto_choices.py). A gap of 1e-3 chooses other candidates than exact fits do.
 FEW = Defaults((0.0, 0.5), highest=1e2, tol=1e-7)
-# Of more features the second exponent costs as much as the first, or twice that, and gains nothing (benchmarks/exponents.py). Of
-# more numbers it is the difference between less time than LogisticRegressionCV takes and more (benchmarks/selection.py).
+# With more features the second exponent costs once or twice as much as the first and gains nothing (benchmarks/exponents.py).
+# With more numbers it makes the search slower than LogisticRegressionCV instead of faster (benchmarks/selection.py).
 MANY = Defaults((0.0,), highest=1e2, tol=1e-7)
 FEW_FEATURES, FEW_NUMBERS = 32, 1 << 16
-# Rare words must not weigh as much as common ones, but somewhat more than they do. Scaled columns make rows long, and fits beyond
-# C = 1 slow. The gap is a compromise with time: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3, with which other
-# members were averaged on one of twelve tasks, and with 1e-4 on none (benchmarks/text.py).
+# Exponents: rare words should weigh more than their counts say, but not as much as common ones. Largest C: scaled columns make
+# rows long, and fits beyond C = 1 slow. Gap: a search to 1e-7 takes 1.5 to 6 times as long as one to 1e-3. At 1e-3 other
+# candidates were averaged on one of twelve tasks, at 1e-4 on none (benchmarks/text.py).
 TEXT = Defaults((-1.0, -0.5), highest=1.0, tol=1e-4)
-# Sparse rows of some hundred columns that are no text (categories, counts): where labels are noisy most multipliers are between their
-# bounds, and to 1e-7 a search over C up to 100 takes up to eight times as long, for the same accuracy (benchmarks/text.py noisy).
+# Sparse rows of some hundred columns that are not text (categories, counts). With noisy labels most multipliers are free, and a
+# search to 1e-7 over C up to 100 takes up to eight times as long, for the same accuracy (benchmarks/text.py noisy).
 WIDE = Defaults((0.0,), highest=1.0, tol=1e-4)
 WIDE_COLUMNS = 400
-# How large numbers of a column of text may be beside others: what is larger is a time or an amount, which would be all that counts
-# in the units of the data.
+# Largest ratio of the sizes of numbers in two columns of text. A larger number is a time or an amount, which would dominate
+# the distances in the units of the data.
 TEXT_SIZES = 1e3
-# Whitening gained nothing with kernels (benchmarks/averaging.py), and to 1e-3 the choice is that of exact fits, nearly always
-# (benchmarks/kernel_search.py).
+# Whitening gained nothing with kernels (benchmarks/averaging.py). At a gap of 1e-3 the choice is nearly always that of exact
+# fits (benchmarks/kernel_search.py).
 KERNEL = Defaults((0.0,), highest=1e3, tol=1e-3)
 
 
 @dataclass(frozen=True, eq=False)
 class Grids:
-    """The values that a search is to try, as they were given to it; None, or a number of Cs, is chosen from the data."""
+    """Values to try, as the user gave them. None, or a number of Cs, means that they are chosen from the data."""
 
     Cs: int | Sequence[float]
     whitening: Any = None
@@ -80,16 +82,16 @@ class Grids:
 
     @classmethod
     def of(cls, search) -> Grids:
-        """Those of an estimator."""
+        """Build from an estimator's parameters."""
         return cls(**{field.name: getattr(search, field.name) for field in fields(cls)})
 
 
 @dataclass(frozen=True, eq=False)
 class KernelSpec:
-    """Features of one kind, the exponents, gammas and Cs to try with them, and the units that they are made of.
+    """One kernel of a search, with the exponents, gammas and Cs to try.
 
-    `units` None are the user's; `name` is what members are called by; `tol` is the relative gap to which they are fitted where they
-    are only scored.
+    `scaling` is applied to the rows first; None leaves them as they are. `name` is the kernel's name in the results. `tol` is the
+    relative gap of fits that are only scored.
     """
 
     features: FeatureChoice
@@ -101,42 +103,42 @@ class KernelSpec:
     tol: float = KERNEL.tol
 
     def training(self, training: TrainingData) -> TrainingData:
-        """Training rows in the units of this kind."""
+        """Return the training data with scaled rows."""
         return training if self.scaling is None else replace(training, X=self.scaling.rows(training.X))
 
     def space(self, space) -> FeatureSpace:
-        """A space that was fitted to such rows, for rows in the user's units."""
+        """Wrap a space that was fitted to scaled rows, so that it takes rows in the user's units."""
         return space if self.scaling is None else ScaledSpace(space, self.scaling)
 
 
 def kernel_specs(
     choice: FeatureChoice, grids: Grids, training: TrainingData, *, linear_alone: bool = False
 ) -> list[KernelSpec]:
-    """The kinds that a choice of features names; "auto" may have to be the linear one alone."""
-    names = names_of(choice.kernel, training)
+    """Return one specification per kernel to search; `linear_alone` restricts lists and "auto" to the linear kernel."""
+    names = kernel_names(choice.kernel, training)
     names = ("linear",) if names and linear_alone else names
     if names is None:
         return [_unscaled_spec(choice, grids, training, tuple(listed(grids.gamma)), choice.kernel)]
-    made = {}  # units are shared by the kinds that want them
+    made = {}  # scalings, which kernels share
     return [
         _named_spec(name, grids, choice.with_(kernel=name.removesuffix(RANK_SUFFIX)), training, made) for name in names
     ]
 
 
 def _unscaled_spec(features, grids, training, gammas=("scale",), name=None):
-    """A kind in the user's units."""
+    """Return a specification in the user's units."""
     defaults = defaults_of(features, training.X)
     exponents = defaults.exponents if grids.whitening is None else tuple(float(p) for p in listed(grids.whitening))
     Cs = initial_Cs(grids.Cs, training.weight, defaults.highest)
     if defaults is TEXT and isinstance(
         grids.Cs, Integral
-    ):  # in the units of the data C is in those of one over their squares
-        Cs = Cs / mean_square(training.X)
+    ):  # in the units of the data C scales as one over their squares
+        Cs = Cs / mean_squared_length(training.X)
     return KernelSpec(features, exponents, Cs, gammas, name=name, tol=defaults.tol)
 
 
 def _named_spec(name, grids, features, training, made):
-    """One of several kinds. The linear family standardises by itself, fold by fold."""
+    """Return the specification of one of several kernels. Linear models need no scaling: they standardise in every fold."""
     if features.is_linear:
         return _unscaled_spec(features, grids, training, name=name)
     make = RankTransform if name.endswith(RANK_SUFFIX) else Standardizer
@@ -151,8 +153,8 @@ def _named_spec(name, grids, features, training, made):
     return KernelSpec(features, KERNEL.exponents, np.unique(Cs), gammas, made[make], name)
 
 
-def names_of(kernel, training) -> tuple[str, ...] | None:
-    """Kinds that are searched side by side; None of a single kernel."""
+def kernel_names(kernel, training) -> tuple[str, ...] | None:
+    """Return the names of the kernels of a list or of "auto"; None for a single kernel."""
     if isinstance(kernel, (list, tuple)):
         return tuple(dict.fromkeys(kernel))
     if not (isinstance(kernel, str) and kernel == "auto"):
@@ -163,7 +165,7 @@ def names_of(kernel, training) -> tuple[str, ...] | None:
 
 
 def initial_Cs(Cs, weight, highest):
-    """From where the separator is still the difference of the class means, to where slack is nearly forbidden."""
+    """Return the given Cs, or a range from where w is the difference of the class means to nearly a hard margin."""
     if not isinstance(Cs, Integral):
         return np.unique(np.asarray(listed(Cs), dtype=float))
     mean = weight.mean()
@@ -173,7 +175,7 @@ def initial_Cs(Cs, weight, highest):
 
 
 def defaults_of(features, X) -> Defaults:
-    """By the features and what the data look like."""
+    """Choose the defaults by the features and the shape of the data."""
     if not features.is_linear:
         return KERNEL
     if is_text(X):
@@ -183,13 +185,13 @@ def defaults_of(features, X) -> Defaults:
     return FEW if X.shape[1] <= FEW_FEATURES and X.shape[0] * X.shape[1] <= FEW_NUMBERS else MANY
 
 
-def mean_square(X) -> float:
-    """Of the lengths of sparse rows; 1 for nothing but zeros, and for rows of unit length, as a `TfidfVectorizer` makes them."""
+def mean_squared_length(X) -> float:
+    """Return the mean squared length of sparse rows, or 1 if all are zero. Rows of a `TfidfVectorizer` have length 1."""
     return float(X.data @ X.data) / X.shape[0] or 1.0
 
 
 def is_text(X) -> bool:
-    """Whether X looks like counts of words: sparse, with many columns, none of numbers that dwarf all others."""
+    """Tell whether X looks like counts of words: sparse, with many columns, none with far larger numbers than the others."""
     if not sparse.issparse(X) or X.shape[1] < TEXT_COLUMNS:
         return False
     sizes, counts = np.abs(X.data), np.bincount(X.indices, minlength=X.shape[1])
@@ -198,7 +200,7 @@ def is_text(X) -> bool:
 
 
 def gammas_of(gamma, kernel, X) -> tuple:
-    """The gammas that were given, or for "scale" multiples that suit standardised features."""
+    """Return the given gammas, or for "scale" multiples that suit standardised features."""
     if kernel not in MULTIPLES or not (isinstance(gamma, str) and gamma == "scale"):
         return tuple(listed(gamma))
     spread = X.max(axis=0) - X.min(axis=0)
@@ -207,9 +209,9 @@ def gammas_of(gamma, kernel, X) -> tuple:
 
 
 def sampled(codes):
-    """Numbers of the rows that kinds are chosen on: None for all, or of very many a sample, always the same.
+    """Return the rows to search on: None for all, or the indices of a stratified sample, always the same.
 
-    Classes have their shares of it, rare ones all rows or a few.
+    A rare class has `LEAST_OF_CLASS` rows in the sample, or all that it has.
     """
     if len(codes) <= MOST_ROWS:
         return None
@@ -221,7 +223,7 @@ def sampled(codes):
 
 
 def check_kernel_names(kernel):
-    """A list of kernels holds names of such as can be searched side by side."""
+    """Raise a ValueError unless a list of kernels holds known names."""
     if isinstance(kernel, (list, tuple)):
         if not kernel:
             raise ValueError("kernel must not be an empty list.")
@@ -230,7 +232,7 @@ def check_kernel_names(kernel):
 
 
 def check_grid(name, value):
-    """One value, or a flat list of some."""
+    """Raise a ValueError unless a grid is one value or a flat list of values."""
     try:
         empty = len(listed(value)) == 0
     except TypeError:  # neither a list nor a value, or a list of lists
@@ -240,16 +242,16 @@ def check_grid(name, value):
 
 
 def listed(value: Any) -> list:
-    """A list from a list, without repetitions, or from a single value."""
+    """Return a single value, or the distinct values of a list, as a list."""
     return [value] if value is None or isinstance(value, (str, Real)) else list(dict.fromkeys(value))
 
 
-# -- What a search tries: members of the family, in groups that share features, scatter and smoothing, and tasks made of them
+# -- Candidates, groups of them that share features, scatter and smoothing, and tasks for a fold strategy ------------------
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One configuration."""
+    """One combination of hyper-parameters."""
 
     whitening: float
     C: float
@@ -268,7 +270,7 @@ class Candidate:
 
     @property
     def form(self) -> dict[str, Any]:
-        """The parameters of `FSVM` that are not of its features."""
+        """The parameters of `FSVM`, except those of its kernel."""
         return self.params(("C", "eta", "whitening", "scatter"))
 
     def params(self, searched):
@@ -276,7 +278,7 @@ class Candidate:
 
     @property
     def preference(self):
-        """The order among equals: the linear kind, less whitening, smaller C."""
+        """Sort key among equal scores: the linear kernel first, then less whitening, then the smaller C."""
         return (
             self.kernel != "linear", self.whitening, self.C, self.eta, self.scatter, str(type(self.n_components)),
             self.n_components or 0, str(self.gamma), str(self.kernel),
@@ -285,7 +287,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CandidateGroup:
-    """Members that differ in exponent and C only."""
+    """Candidates that differ in exponent and C only."""
 
     spec: KernelSpec
     features: FeatureChoice
@@ -304,13 +306,13 @@ class CandidateGroup:
 
     @property
     def is_expansion(self) -> bool:
-        """Whether kernel values are all these members need: nothing is whitened or smoothed."""
+        """Whether kernel values are all that these candidates need: nothing is whitened or smoothed."""
         return self.exponents == (0.0,) and self.eta == 0 and self.scatter == "total" and self.features.has_kernel
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a way is asked: members of a group (some exponents times some Cs) on some splits, and how they are fitted."""
+    """Work for a fold strategy: candidates of a group (exponents times Cs), splits to score them on, solver options."""
 
     group: CandidateGroup
     exponents: tuple[float, ...]
@@ -330,18 +332,18 @@ class Task:
         recorder.record(self.candidates, splits, values.reshape(*values.shape[:-2], -1))
 
     def on_scores(self, recorder, split):
-        """The callback for the decision values of the candidates on a split; see `Recorder.on_scores`."""
+        """Return the callback for decision values of the candidates on a split; see `Recorder.on_scores`."""
         return recorder.on_scores(self.candidates, split)
 
 
 def candidate_groups(grids: Grids, spec: KernelSpec) -> list[CandidateGroup]:
-    """All groups that the grids ask for, of one kind.
+    """Return all groups of one kernel that the grids ask for.
 
-    With a kernel and no number of components the exponent 0 is a group of its own, which needs no map of the kernel, and so
-    is every other exponent, whose default number depends on it.
+    With a kernel and no number of components every exponent is a group of its own: 0 needs no kernel map, and for the others the
+    default number of components depends on the exponent.
     """
     forms = list(product(listed(grids.scatter), listed(grids.eta)))
-    if spec.features.is_linear:  # what scales columns only needs no scatter
+    if spec.features.is_linear:  # exponents below 0 only scale columns, and need no scatter
         parts = tuple(p for p in spec.exponents if p < 0), tuple(p for p in spec.exponents if p >= 0)
         return [CandidateGroup(spec, spec.features, part, *form) for part in parts if part for form in forms]
     groups = []

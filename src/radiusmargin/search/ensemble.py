@@ -1,4 +1,8 @@
-"""The average of members: each divided by the size of its scores, so that none outweighs the others."""
+"""Fit the chosen candidates to all rows, and average them.
+
+Each candidate's scores are divided by their root mean square, so that none outweighs the others. `EnsembleFitter` is for rows in
+memory, `SearchInChunks` for rows in chunks.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +25,15 @@ from .candidates import Candidate
 from .fold_strategies import fit_smoothed
 from .scoring import BLOCK, near_best
 
-LEAST_ROWS = 64  # whose scores are formed at a time
+LEAST_ROWS = 64  # per block of scores
 
 
 @dataclass(frozen=True, eq=False)
 class FittedEnsemble:
-    """The model, and the certificates of the members together.
+    """The averaged model, with the certificate summed over its candidates.
 
-    `directions` (K, rank) turn scores of the problems into rows of the metric that the separators make; `shares` are what
-    each member's scores were multiplied by: its weight over their size.
+    `directions` (K, rank) map the scores of the problems to coordinates of the learned metric. `shares` are the factors of the
+    candidates' scores: weight over root mean square. `n_dropped` is the most directions that a candidate left out.
     """
 
     model: Ensemble
@@ -40,17 +44,17 @@ class FittedEnsemble:
 
 
 class EnsembleFitter:
-    """Fits members to all training rows, and averages their scores; of the data themselves that is one linear model."""
+    """Fit candidates to all training rows and average their scores; averaged linear candidates become one linear model."""
 
     def __init__(self, training, options):
         self.training, self.options = training, options
-        self.n_dropped = 0  # most directions that a member has left out
+        self.n_dropped = 0
 
     def fit(self, weights, groups) -> FittedEnsemble:
         """Fit the candidates that have weights, and average them."""
         parts, shares, certificate, scores = [], {}, Certificate(), 0.0
         for group in groups:
-            own = {m: weights[m] for m in sorted(weights, key=lambda m: (m.whitening, m.C)) if group.holds(m)}
+            own = {c: weights[c] for c in sorted(weights, key=lambda c: (c.whitening, c.C)) if group.holds(c)}
             if own:
                 fit = self._expansion if group.is_expansion else self._explicit
                 part, own_scores, own_shares, own_certificate = fit(group.spec.training(self.training), group, own)
@@ -62,51 +66,52 @@ class EnsembleFitter:
         return FittedEnsemble(model, directions, shares, certificate, self.n_dropped)
 
     def _explicit(self, training, group, weights):
-        """(model, its scores, shares, certificate) of members that share features."""
-        members, costs = list(weights), training.costs
+        """Fit candidates that share explicit features; return (model, its scores, shares, certificate)."""
+        candidates, costs = list(weights), training.costs
         space = group.features.explicit(group.exponents[0])
         rows = space.fit(training.X, costs)
         fit = self._smoothed if group.eta > 0 else self._family
-        coef, intercept, certificate = fit(space, rows, group, members)
+        coef, intercept, certificate = fit(space, rows, group, candidates)
         shares = over_sizes(weights, self._sizes(rows, coef, intercept))
         coef, intercept = np.einsum("mkd,m->kd", coef, shares), np.einsum("mk,m->k", intercept, shares)
         model = LinearModel(space, coef, intercept, training.reduction)
-        scores = (
-            0.0 if isinstance(space, Raw) else rows @ coef.T
-        )  # of the data themselves they are formed once, if at all
-        return model, scores, shares, certificate
+        # Scores of linear models of the data are formed once for all groups, if at all.
+        return model, 0.0 if isinstance(space, Raw) else rows @ coef.T, shares, certificate
 
     def _spread(self, parts, scores):
-        """Rows (., K) whose second moment is the covariance of the scores, from those of kernels and what is linear."""
+        """Return rows (., K) whose second moment is the covariance of the scores, which come from kernels and linear models."""
         X, weight = self.training.X, self.training.costs
         linear = [part.coef for part in parts if isinstance(part.space, Raw)]
         if linear and len(parts) == 1 and not sparse.issparse(X) and len(X) > X.shape[1]:
             return qr(_centred(X, weight), mode="r") @ linear[0].T
         return _centred(scores + sum(np.asarray(X @ coef.T) for coef in linear), weight)
 
-    def _family(self, space, rows, group, members):
+    def _family(self, space, rows, group, candidates):
         training, found = self.training, []
-        for exponent, own in groupby(members, key=lambda m: m.whitening):
+        for exponent, own in groupby(candidates, key=lambda c: c.whitening):
             family = Family.on(space, rows, training, group.scatter, (exponent,), group.features.rank_tol)
             self.n_dropped = max(self.n_dropped, family.scatter.n_dropped)
-            found.append(family.fit(training.labels, training.costs, [m.C for m in own], self.options))
+            found.append(family.fit(training.labels, training.costs, [c.C for c in own], self.options))
         certificates = [Certificate.of(f.objective, f.dual_objective, f.results.n_iter) for f in found]
         coef, intercept = (np.concatenate([getattr(f, name)[0] for f in found]) for name in ("coef", "intercept"))
         return coef, intercept, sum(certificates, Certificate())
 
-    def _smoothed(self, space, rows, group, members):
+    def _smoothed(self, space, rows, group, candidates):
         rank_tol = group.features.rank_tol
-        models = [fit_smoothed(m, space, rows, self.training, self.options, rank_tol) for m in members]
+        models = [fit_smoothed(c, space, rows, self.training, self.options, rank_tol) for c in candidates]
         self.n_dropped = max(self.n_dropped, *(m.n_dropped_ for m in models))
         certificates = [Certificate(m.objective_, m.dual_objective_, m.n_iter_, m.max_dual_gap_) for m in models]
         coef, intercept = (np.array([getattr(m, name) for m in models]) for name in ("coef_", "intercept_"))
         return coef, intercept, sum(certificates, Certificate())
 
     def _expansion(self, training, group, weights):
-        Cs, costs = [m.C for m in weights], training.costs
-        alone = len(training.labels) == 1  # else each problem looks at its own rows only, which is quicker
-        space, found = fit_expansion(group.features, training, Cs, self.options, keep_scores=alone)
-        scores = found.scores if alone else _scores(space, training.X, found)
+        """Fit kernel machines of one gamma; return the same as `_explicit`."""
+        Cs, costs = [c.C for c in weights], training.costs
+        binary = (
+            len(training.labels) == 1
+        )  # else each problem evaluates the kernel on its own rows only, which is quicker
+        space, found = fit_expansion(group.features, training, Cs, self.options, keep_scores=binary)
+        scores = found.scores if binary else _scores(space, training.X, found)
         sizes = np.sqrt((scores**2 @ costs / costs.sum()).mean(axis=0))
         shares = over_sizes(weights, sizes)
         coef, intercept = np.einsum("kcn,c->kn", np.asarray(found.coef), shares), found.intercept @ shares
@@ -115,7 +120,7 @@ class EnsembleFitter:
         return model, np.einsum("kcn,c->nk", scores, shares) - intercept, shares, certificate_of(found)
 
     def _sizes(self, rows, coef, intercept):
-        """Root mean squares of the scores of members with separators (M, K, d)."""
+        """Return root mean squares of the scores of candidates with separators (M, K, d)."""
         (M, K, d), costs = coef.shape, self.training.costs
         squares = np.zeros((M, K))
         for some in split(M, LEAST_ROWS * K, BLOCK):
@@ -127,7 +132,7 @@ class EnsembleFitter:
 
 
 def _scores(space, X, found):
-    """Decision values (K, C, n) of combinations of training rows, on these rows."""
+    """Return decision values (K, C, n) of kernel machines on the training rows."""
     K, C, n = found.coef.shape
     support = np.unique(found.coef.matrix.indices)
     values = space.part(support).scores(X, found.coef.matrix[:, support].toarray())
@@ -135,12 +140,12 @@ def _scores(space, X, found):
 
 
 def over_sizes(weights, sizes):
-    """Weights of members over the sizes of their scores; none for one that says zero everywhere."""
+    """Divide the weights of candidates by the sizes of their scores; zero for a candidate whose scores are all zero."""
     return np.divide(list(weights.values()), sizes, out=np.zeros(len(sizes)), where=sizes > 0)
 
 
 def _joined(parts):
-    """Linear models of the data themselves as one, and the others."""
+    """Merge the linear models of the data into one; keep the others."""
     raw = [part for part in parts if isinstance(part.space, Raw)]
     if len(raw) < 2:
         return tuple(parts)
@@ -149,13 +154,13 @@ def _joined(parts):
 
 
 def _centred(rows, weight):
-    """Rows about their mean, times the roots of their shares of the weight."""
+    """Centre rows at their weighted mean, and multiply them by the roots of their shares of the weight."""
     p = weight / weight.sum()
     return np.sqrt(p)[:, None] * (rows - p @ rows)
 
 
 def _directions(Z):
-    """`directions_of` scores with the covariance Z'Z, from inner products of the rows of Z where these are fewer."""
+    """Return `directions_of` the covariance Z'Z; if Z has fewer rows than columns, from ZZ'."""
     if len(Z) >= Z.shape[1]:
         return directions_of(Z.T @ Z)
     unit = _over_deviations(np.linalg.norm(Z, axis=0))
@@ -166,7 +171,7 @@ def _directions(Z):
 
 
 def directions_of(covariance):
-    """What turns scores into coordinates of their mean metric: each of unit variance, directions by their size."""
+    """Return the map from scores to coordinates of their mean metric: scores of unit variance, largest direction first."""
     unit = _over_deviations(np.sqrt(np.diag(covariance)))
     values, axes = eigh(unit[:, None] * covariance * unit)
     return _positive(unit, axes[:, values > RANK * max(values[-1], 0.0)])
@@ -177,22 +182,22 @@ def _over_deviations(deviation):
 
 
 def _positive(unit, axes):
-    """In the units of the scores, the largest first, each with a sign of its own."""
+    """Order directions from the largest, in the units of the scores, with positive pivots."""
     return unit[:, None] * with_positive_pivots(axes[:, ::-1].T).T
 
 
-# -- A search on rows in chunks: members are scored on a subsample of the rows, and what was chosen is fitted to all of them
+# -- Rows in chunks: candidates are scored on a subsample, and the chosen ones are fitted to all rows ----------------------
 
 
 MOST_CANDIDATES_IN_CHUNKS = (
-    5  # in an average: each is a separator in every pass, and of many rows nearly all are near-best
+    5  # in an average: each costs work in every pass, and with many rows nearly all are near-best
 )
-RARE = 0.1  # share of the rows of a subsample that the classes have in equal parts, however rare they are
+RARE = 0.1  # share of a subsample that is divided equally among the classes, however rare they are
 
 
 @dataclass(frozen=True, eq=False)
 class SearchInChunks:
-    """The data of a search: chunks after a first look at them.
+    """The data of a search whose rows come in chunks, after the first pass over them.
 
     Attributes
     ----------
@@ -203,12 +208,12 @@ class SearchInChunks:
 
     @classmethod
     def of(cls, search, data, pairs) -> SearchInChunks:
-        """Read the (X, y, sample_weight) that a search was given once."""
+        """Read (X, y, sample_weight) of a search once."""
         rows = 2 * int(search.subsample)
         return cls(ChunkedTraining.of(search, data, pairs=pairs, full=True, least_rows=rows))
 
     def subsample(self, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(X, y, weight) of random rows; of rare classes there are more, of less weight."""
+        """Return (X, y, weight) of random rows; rare classes are oversampled, with smaller weights."""
         overview = self.training.summary
         classes, samples = overview.classes, overview.samples()
         counts = np.array([moments.rows for moments in overview.moments()])
@@ -223,7 +228,7 @@ class SearchInChunks:
 
     @staticmethod
     def weights(table, band) -> dict:
-        """The best of the near-best candidates, with equal weights."""
+        """Choose the best of the near-best candidates, with equal weights."""
         near = near_best(table, band)
         best = sorted(near, key=lambda c: (-table.scores[c].mean(), c.preference))[:MOST_CANDIDATES_IN_CHUNKS]
         return {candidate: 1 / len(best) for candidate in best}
@@ -233,10 +238,10 @@ class SearchInChunks:
 
         `on_pass` is called after every pass, unless it is None.
         """
-        training, members = self.training, list(weights)
-        scatters = {kind: training.scatter(kind, rank_tol) for kind in {m.scatter for m in members}}
-        forms = [training.tempered(scatters[m.scatter], float(m.whitening)) for m in members]
-        Cs = [float(m.C) for m in members]
+        training, candidates = self.training, list(weights)
+        scatters = {kind: training.scatter(kind, rank_tol) for kind in {c.scatter for c in candidates}}
+        forms = [training.tempered(scatters[c.scatter], float(c.whitening)) for c in candidates]
+        Cs = [float(c.C) for c in candidates]
         found = training.solve(list(zip(Cs, forms, strict=True)), options, on_pass)
         results = [result for own in found for result in own]
         coef = np.array([[r.coef for r in own] for own in found])
@@ -247,12 +252,12 @@ class SearchInChunks:
         directions = directions_of(coef @ moments.scatter @ coef.T / moments.total)
         model = LinearModel(Raw(), coef, intercept, training.reduction)
         certificate = Certificate.of(*np.array([(r.objective, r.dual_objective, r.n_iter) for r in results]).T)
-        shares = dict(zip(members, shares, strict=True))
-        n_dropped = max(scatters[m.scatter].n_dropped if m.whitening > 0 else 0 for m in members)
+        shares = dict(zip(candidates, shares, strict=True))
+        n_dropped = max(scatters[c.scatter].n_dropped if c.whitening > 0 else 0 for c in candidates)
         return FittedEnsemble(Ensemble((model,)), directions, shares, certificate, n_dropped), results
 
     def _sizes(self, coef, intercept):
-        """Root mean squares of the members' scores on all rows, which their moments tell."""
+        """Compute root mean squares of the candidates' scores on all rows from the moments of the rows."""
         moments = self.training.moments
         variance = np.einsum("mkd,de,mke->mk", coef, moments.scatter, coef) / moments.total
         squares = variance + (coef @ moments.mean + intercept) ** 2

@@ -1,6 +1,7 @@
 """Score every candidate on every split, with the quickest fold strategy that serves it.
 
-Racing (successive elimination) drops candidates that cannot be chosen any more after the first splits.
+`evaluate` is the entry. `Evaluation` scores the grid of one kernel, lets it grow, and holds the racing loop. `FoldStrategies` chooses
+strategies. `Racing` (successive elimination) decides after some splits which candidates cannot be chosen any more.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from .candidates import Task, candidate_groups
 from .fold_strategies import FoldByFold, KernelFolds, MomentFolds, SingleFit, SparseFolds
 from .scoring import TIE, best_candidate
 
-MOST_ADDED = 9  # values of C by which a grid that was chosen from the data may grow at its edges
-ABOVE = 3  # of them at a time above its largest: the first has no neighbour to start from, and costs most
-MOST_ROUNDS = 10  # of racing: to decide after every row of leave-one-out, say, would take longer than it saves
-COSTLY = 1 << 18  # numbers of dense rows from which splits race: with fewer, one call for all of them is as quick
+MOST_ADDED = 9  # values of C that may be added at the edges of a grid that was chosen from the data
+ABOVE = 3  # values of C added at a time above the largest: the first has no neighbour to start from, and costs most
+MOST_ROUNDS = 10  # of racing: with leave-one-out, a decision after every row would take longer than it saves
+COSTLY = 1 << 18  # numbers in dense rows from which candidates race: with fewer, one call for all splits is as quick
 LEAST_SPLITS = 3  # for racing
-CHANCE = 2.0  # standard deviations of a difference between two candidates that are met by chance
+CHANCE = 2.0  # standard deviations by which two equally good candidates may differ
 
 
 def evaluate(specs, grids, data, recorder, options, racing=None) -> None:
     """Score all candidates of some kernel specifications, each fitted to the gap of its specification.
 
-    The grid of a single kernel grows while the best C lies at its edge. Grids of several kernels do not: what lies beyond
-    costs most to fit, and another kernel serves as well.
+    The grid of a single kernel grows while the best C lies at its edge. Grids of several kernels do not: larger Cs cost most
+    to fit, and another kernel serves as well.
     """
     may_grow = isinstance(grids.Cs, Integral) and len(specs) == 1
     for spec in specs:
@@ -47,7 +48,7 @@ class Evaluation:
     options : Options
         How candidates are fitted.
     racing : Racing or None
-        Without, all candidates go through all splits.
+        None scores all candidates on all splits.
     """
 
     def __init__(self, groups, strategies, recorder, options, racing=None):
@@ -55,7 +56,7 @@ class Evaluation:
         self.racing, self.table = racing, recorder.table
 
     def run(self, Cs, may_grow):
-        """Score the grid; where it may grow it does while the best C is at an edge."""
+        """Score the grid, and let it grow, if it may, while the best C is at an edge."""
         added, splits = 0, tuple(range(self.table.n_splits))
         while True:
             tasks = [Task(group, group.exponents, np.asarray(Cs), splits, self.options) for group in self.groups]
@@ -68,7 +69,7 @@ class Evaluation:
                 return
 
     def _race(self, tasks, splits):
-        """Score tasks round by round; between rounds candidates are dropped that the best beats beyond chance."""
+        """Score tasks round by round; after each round drop the candidates that the best beats beyond chance."""
         done = 0
         for some in self.strategies.rounds(tasks, splits) if self.racing else [splits]:
             tasks = self._survivors(tasks, splits[:done]) if done else tasks
@@ -78,7 +79,7 @@ class Evaluation:
             done += len(some)
 
     def _survivors(self, tasks, splits):
-        """Tasks without exponents that are eliminated at every C, and without the largest Cs that are at every exponent."""
+        """Remove from the tasks exponents eliminated at every C, and the largest Cs eliminated at every exponent."""
         candidates = [candidate for task in tasks for candidate in task.candidates]
         out = self.racing.eliminated(candidates, splits, self.table.dropped)
         survivors = []
@@ -94,7 +95,7 @@ class Evaluation:
         return survivors
 
     def _beyond_the_edge(self):
-        """Further values of C where the best one lies at the edge of those that were tried."""
+        """Return further values of C if the best one lies at the edge of those that were tried."""
         own = [c for c in self.table.candidates() if any(group.holds(c) for group in self.groups)]
         standing = [c for c in own if c not in self.table.dropped]
         tried, best = np.unique([c.C for c in own]), best_candidate(self.table, standing).C
@@ -110,18 +111,18 @@ class Evaluation:
 
 
 class FoldStrategies:
-    """The fold strategies that serve a group; each is built once for a kernel specification, when it is first needed."""
+    """Choose the fold strategies of a group; each strategy is built once per kernel specification, when first needed."""
 
     def __init__(self, data):
         self.data, self._built = data, {}
 
     def batches(self, tasks) -> list[list[Task]]:
-        """Tasks that are scored, and race, together: kernel machines share kernel rows over folds, and race over gamma."""
+        """Group tasks that are scored and race together: kernel machines share kernel rows, and race over gamma."""
         together = [task for task in tasks if self._is_kernel_machine(task.group)]
         return ([together] if together else []) + [[task] for task in tasks if task not in together]
 
     def rounds(self, tasks, splits) -> list[tuple[int, ...]]:
-        """Splits to score at a time where candidates race."""
+        """Return the splits of every round of racing."""
         if self._is_kernel_machine(tasks[0].group):
             return self._strategy(KernelFolds).rounds(tasks)
         X = self.data.training.X
@@ -142,7 +143,7 @@ class FoldStrategies:
         return self.data.criterion == "cv" and group.is_expansion
 
     def _chain(self, group):
-        """The quickest strategy first, each for the splits that those before have left."""
+        """Return strategies, the quickest first; each takes the splits that those before it left."""
         if self.data.criterion != "cv":
             return (SingleFit,)
         if not group.features.is_linear:
@@ -158,16 +159,16 @@ class FoldStrategies:
 
 
 class Racing:
-    """Keeps which held-out rows candidates classify correctly, and tells which candidates are eliminated.
+    """Successive elimination of candidates by the held-out rows that they classify correctly.
 
-    A candidate is eliminated once the best so far beats it on the same rows beyond chance (the sign test on rows that one
-    has right and the other wrong), and beyond what is averaged with the best in the end.
+    A candidate is eliminated once the best so far beats it on the same rows beyond chance (the sign test on rows that only one
+    of them classifies correctly), and by more than the band in which candidates are averaged.
 
     Parameters
     ----------
     splits : list of (train, test) row numbers
     weight : ndarray
-        Of all rows.
+        Weights of all rows.
     band : float
         Standard errors around the best within which candidates are averaged.
     """
@@ -180,7 +181,7 @@ class Racing:
 
     @classmethod
     def of(cls, data, band) -> Racing | None:
-        """Racing on the data of a search; None where its scores are not shares of rows, or splits are few."""
+        """Build from the data of a search; None if its score is not accuracy, or if splits are few."""
         if not data.scores_are_shares or len(data.splits) < LEAST_SPLITS:
             return None
         return cls(data.splits, data.training.weight, max(1.0, float(band)))
@@ -195,7 +196,7 @@ class Racing:
         scored = [c for c, own in self._correct.items() if c not in dropped and own.keys() >= set(splits)]
         correct = np.array([np.concatenate([self._correct[c][i] for i in splits]) for c in scored])
         share = correct @ weight / weight.sum()
-        # What is averaged is near the best of its kernel, whose best is near the best of all kernels.
+        # Averaged candidates are near the best of their kernel, and that is near the best of all kernels.
         best = np.argmax(share)
         best_of_kernel = np.argmax(np.where([c.kernel == candidates[0].kernel for c in scored], share, -1))
         out = self._behind(correct, share, weight, best_of_kernel, self.band)
@@ -213,7 +214,7 @@ class Racing:
 def trailing_run(out: np.ndarray) -> np.ndarray:
     """Mask of the trailing run of eliminated values of C.
 
-    Smaller Cs that are eliminated stay in: the path to larger ones goes through them.
+    Smaller eliminated Cs are kept: the warm-started path to larger ones goes through them.
     """
     return np.logical_and.accumulate(out[..., ::-1], axis=-1)[..., ::-1]
 

@@ -1,9 +1,9 @@
-"""Fold strategies: ways to fit the candidates of a search on every training part, and to score them on the rows held out.
+"""Fold strategies: fit candidates on the training part of every split, and score them on its held-out rows.
 
-`FoldByFold` serves every group with explicit features, and is the reference that the others are tested against. These exist
-because they are quicker: `MomentFolds` (dense linear models, all folds in one call), `SparseFolds` (sparse linear models),
-`KernelFolds` (kernel machines, which share kernel rows), `SingleFit` (criteria that need no folds). A strategy is built once from
-the data of a search; ``score(task, recorder)`` returns the splits that it leaves to the next one.
+`FoldByFold` serves every group with explicit features; the others are tested against it and are quicker: `MomentFolds` (dense
+linear models, all folds in one call), `SparseFolds` (sparse linear models), `KernelFolds` (kernel machines, which share kernel
+rows), `SingleFit` (criteria that need no folds). A strategy is built once from the data of a search. ``score(task, recorder)``
+returns the splits that it leaves to the next strategy.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from ..solvers import IDENTITY, Batch, KernelSearch, Quadratics, Sparse, rows_of
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Training rows of a split, and those that it holds out, in a space that was fitted to the former."""
+    """Training and held-out rows of a split, in a space that was fitted to the training rows."""
 
     space: FeatureSpace
     rows: Any
     unseen: Any
 
     def at(self, whitening) -> Features | None:
-        """Of a kernel map: the leading features, as many as another exponent needs; None where this map does not have them."""
+        """Return the leading features of a kernel map that another exponent needs; None if the map has too few."""
         fitted = self.space.transformer
         if whitening == fitted.whitening:
             return self
-        if whitening < fitted.whitening or fitted.engine_ == "cholesky":  # pivots end earlier
+        if whitening < fitted.whitening or fitted.engine_ == "cholesky":  # which stops at fewer pivots
             return None
         kept = slice(fitted.components_at(whitening))
         return Features(self.space, self.rows[:, kept], self.unseen[:, kept])
 
 
 class FoldByFold:
-    """Every split on its own."""
+    """Fit every split on its own: the reference."""
 
     def __init__(self, data):
         self.data = data
-        self.gamma, self.maps = None, {}  # of the kernel that was scored last: its exponents follow each other
+        self.gamma, self.maps = None, {}  # of the last kernel: tasks for its other exponents follow
 
     def score(self, task, recorder):
         fit = self._fit_smoothed if task.group.eta > 0 else self._fit_family
@@ -65,7 +65,7 @@ class FoldByFold:
         return ()
 
     def _features(self, group, part, i, recorder):
-        """Features for a split: fitted to its training part, or those of a map that was, for a smaller exponent."""
+        """Return features of a split: of a map fitted to it before for a smaller exponent, or newly fitted."""
         if not group.features.has_kernel:  # their number does not depend on the exponent
             return self._fitted(group, part, i, recorder)
         if self.gamma != group.features.gamma:
@@ -84,7 +84,7 @@ class FoldByFold:
             return Features(space, rows, space.rows(self.data.rows(test, train)))
 
     def _fit_family(self, part, features, task):
-        """Separators of all exponents; those that whiten have a range of their own."""
+        """Fit all exponents. Those above 0 are solved in the range of the scatter, the others on all features."""
         group, exponents, fits = task.group, np.array(task.exponents), {}
         for some in filter(np.any, (exponents <= 0, exponents > 0)):
             own = tuple(exponents[some].tolist())
@@ -95,41 +95,37 @@ class FoldByFold:
         return np.array(coef), np.array(intercept)
 
     def _fit_smoothed(self, part, features, task):
-        models = [
-            fit_smoothed(
-                task.group.candidate(p, C),
-                features.space,
-                features.rows,
-                part,
-                task.options,
-                task.group.features.rank_tol,
-            )
-            for p, C in product(task.exponents, task.Cs)
-        ]
+        group, models = task.group, []
+        for p, C in product(task.exponents, task.Cs):
+            shared = features.space, features.rows, part, task.options, group.features.rank_tol
+            models.append(fit_smoothed(group.candidate(p, C), *shared))
         shape = len(task.exponents), len(task.Cs), len(part.labels)
         coef, intercept = np.array([m.coef_ for m in models]), np.array([m.intercept_ for m in models])
         return coef.reshape(*shape, -1), intercept.reshape(shape)
 
 
-def fit_smoothed(member, space, rows, training, options, rank_tol) -> FSVM:
-    """The estimator of a member with eta > 0, on rows in a space that was fitted; those of a map keep their units."""
+def fit_smoothed(candidate, space, rows, training, options, rank_tol) -> FSVM:
+    """Fit a candidate with eta > 0 to rows in a fitted space. Features of a map are not standardised."""
     model = FSVM(
-        **member.form, rank_tol=rank_tol, tol=options.tol, max_iter=options.max_iter,
+        **candidate.form, rank_tol=rank_tol, tol=options.tol, max_iter=options.max_iter,
         multi_class="ovo" if training.reduction.pairs else "ovr",
         fit_intercept=training.intercept, kernel="linear" if isinstance(space, Raw) else LeadingFeatures(),
     )  # fmt: skip
     return model.fit(rows, training.codes, sample_weight=training.costs)
 
 
-# -- Folds of the data themselves that leave out their test rows: all of them, all exponents and Cs, in one compiled call
+# -- Dense linear models: all folds, exponents and Cs in one compiled call ------------------------------------------------
 
 
-DENSE_BATCH = 1 << 20  # numbers that the folds of a batch take: an interrupt loses the batch that it comes into
-TRUSTED = 1e-8  # relative size of eigenvalues below which what subtraction leaves may be rounding
+DENSE_BATCH = 1 << 20  # numbers in a batch of folds: an interrupt loses the current batch
+TRUSTED = 1e-8  # relative eigenvalues below this may be the rounding of a subtraction
 
 
 class MomentFolds:
-    """A fold whose scatter cannot be had by subtraction, or is singular, is left to another way."""
+    """All folds in one call, with scatters of the training parts by subtraction: all rows minus the held-out ones.
+
+    A fold whose scatter is singular, or inaccurate after the subtraction, is left to another strategy.
+    """
 
     def __init__(self, data):
         self.data = data
@@ -155,12 +151,12 @@ class MomentFolds:
         (n, d), K = self.data.training.X.shape, len(self.data.training.labels)
         numbers = n * d + len(task.exponents) * d * (d + K * len(task.Cs))
         if self.data.class_weight == "balanced":
-            numbers = DENSE_BATCH  # every training part has class weights of its own
+            numbers = DENSE_BATCH  # one fold a batch: every training part has its own class weights
         size = max(1, DENSE_BATCH // numbers)
         return [folds[start : start + size] for start in range(0, len(folds), size)]
 
     def _score_batch(self, folds, task, recorder):
-        """Score folds that weigh their classes alike; returns those that are not to be trusted."""
+        """Score folds with the same class weights; return those whose scatter is not accurate."""
         factors = self.data.factors(self.data.splits[folds[0]][0])
         with recorder.work("fit", folds):
             B, trusted = self._regularizers_of(folds, task, factors)
@@ -177,7 +173,7 @@ class MomentFolds:
         return left
 
     def _regularizers_of(self, folds, task, factors):
-        """(B (P, folds, ...), which folds to trust), kept for the next Cs."""
+        """Return B of shape (P, folds, ...) and the mask of folds to trust, cached for the next Cs."""
         scatter, places = task.group.scatter, tuple(self.place[i] for i in folds)
         key = scatter, places, task.group.exponents
         rank_tol = task.group.features.rank_tol if max(task.group.exponents) > 0 else 0.0
@@ -197,7 +193,7 @@ class MomentFolds:
         return self._moments[by_class]
 
     def _fit(self, folds, factors, B, task):
-        """Separators of shape (fold, exponent, C, problem, feature), and their intercepts."""
+        """Return separators of shape (fold, exponent, C, problem, feature), and their intercepts."""
         whole, (P, F), K = self.data.training, B.shape[:2], len(self.data.training.labels)
         cells = np.array([[f, k, p * F + f] for f in range(F) for p in range(P) for k in range(K)])
         batch = Batch(
@@ -211,9 +207,9 @@ class MomentFolds:
 
 
 class FoldMoments:
-    """Weights, sums and second moments of every training part, about one common point: all rows but a test fold.
+    """Weights, sums and second moments of every training part (all rows but a test fold), about one common point.
 
-    Kept per class only where they are needed apart: for the within-class scatter, or for class weights.
+    They are kept by class for the within-class scatter and for class weights only.
     """
 
     def __init__(self, X, codes, weights, folds, *, by_class):
@@ -227,11 +223,11 @@ class FoldMoments:
         self.parts = everything - np.array([self._moments(test) for test in folds])
 
     def _extended(self, rows):
-        """Centred rows with a last entry of one: their second moments are those, the sums and the total weight."""
+        """Append a one to centred rows, so that their second moments contain the sums and the total weight."""
         return np.column_stack([rows - self.shift, np.ones(len(rows))])
 
     def _moments(self, rows):
-        """Second moments of the extended rows, one matrix per class."""
+        """Return second moments of the extended rows, one matrix per class."""
         K = self.K
         return np.stack([self._second_moment(rows if K == 1 else rows[self.codes[rows] == c]) for c in range(K)])
 
@@ -240,10 +236,10 @@ class FoldMoments:
         return (part.T * self.weights[rows]) @ part
 
     def scatters(self, factors, kind="total", folds=slice(None)):
-        """(total scatter, scatter of the `kind`, weight, relative rounding), stacked over the training parts.
+        """Return (total scatter, scatter of the `kind`, weight, relative rounding), stacked over the training parts.
 
-        `factors` weigh the classes. The rounding is that of the scatter of all rows beside that of the part, in units of
-        EPS / TRUSTED; infinite where subtraction leaves nothing but rounding, as where an outlier is held out.
+        `factors` are the class weights. The rounding is that of the scatter of all rows relative to the scatter of the part, in
+        units of EPS / TRUSTED. It is infinite if the subtraction leaves only rounding, for example if an outlier is held out.
         """
         parts = self.parts[folds] if self.K == 1 else factors[:, None, None] * self.parts[folds]
         squares, sums, totals = parts[..., :-1, :-1], parts[..., -1, :-1], parts[..., -1, -1]
@@ -260,21 +256,21 @@ class FoldMoments:
         return S, chosen, total, np.where(accurate, rounding, np.inf)
 
     def regularizers(self, factors, kind, exponents, folds=slice(None), *, ranks=True, rank_tol=RANK_TOL):
-        """(B = D^(1/2) R^p D^(1/2) for every exponent and training part, which parts to trust).
+        """Return B = D^(1/2) R^p D^(1/2) for every exponent and training part, and the mask of parts to trust.
 
-        Scatters that are singular, up to `rank_tol`, are not to be trusted. Without `ranks` a exponent of 0 alone asks for standardising only, and the
-        diagonals are given: an optimal separator then lies in the range of the scatter by itself.
+        A scatter that is singular up to `rank_tol` is not trusted. With ``ranks=False`` the exponent 0 alone only standardises,
+        and diagonals are returned: an optimal separator then lies in the range of the scatter by itself.
         """
         S, chosen, total, rounding = self.scatters(factors, kind, folds)
         trusted = np.isfinite(rounding)
-        S[~trusted] = chosen[~trusted] = np.eye(S.shape[1])  # a placeholder: the rows of such a part are summed anew
+        S[~trusted] = chosen[~trusted] = np.eye(S.shape[1])  # a placeholder: another strategy serves such a part
         variance = np.einsum("fii->fi", S) / total[:, None]
         if tuple(exponents) == (0.0,) and not ranks:
             return variance[None], trusted
         scale = np.sqrt(variance)
         R = chosen / (scale[:, :, None] * scale[:, None, :] * total[:, None, None])
         values, vectors = eigh(R)
-        # Rounding of the largest moments must be small beside the smallest eigenvalue, to which a exponent is as sensitive.
+        # Rounding of the largest moments must be small compared with the smallest eigenvalue: R^p is as sensitive to it.
         least = np.maximum(rounding * values[:, -1], rank_tol**2 * np.einsum("fii->fi", R).max(axis=1))
         trusted &= values[:, 0] > least
         values = np.maximum(values, TRUSTED)
@@ -282,15 +278,15 @@ class FoldMoments:
         return np.stack([(scaled * values[:, None, :] ** p) @ scaled.transpose(0, 2, 1) for p in exponents]), trusted
 
 
-# -- Folds of sparse data where columns are scaled at most: all of them on the one matrix, of which nothing is copied -
+# -- Sparse linear models with scaled columns at most: all folds on one matrix, without copies --------------------------
 
 
-SPARSE_BATCH = 1 << 23  # numbers of the separators that are solved for at a time
-UNUSED = 1e100  # in B: a column that is constant in a training part has no say, whatever its numbers are
+SPARSE_BATCH = 1 << 23  # numbers in the separators of one call
+UNUSED = 1e100  # regulariser of a column that is constant in a training part: its coefficient is zero
 
 
 class SparseFolds:
-    """Serves exponents up to 0 of sparse data."""
+    """All folds of sparse rows on one matrix, for exponents up to 0."""
 
     def __init__(self, data):
         self.data = data
@@ -299,7 +295,7 @@ class SparseFolds:
         group = task.group
         if group.eta > 0 or group.scatter != "total" or max(group.exponents) > 0:
             return task.splits
-        # Training parts that weigh their classes each in its own way have no common weights.
+        # With balanced classes every training part has its own weights, and is solved alone.
         apart = self.data.class_weight == "balanced"
         for splits in [(i,) for i in task.splits] if apart else [task.splits]:
             values = [self._values(splits, p, task, recorder) for p in task.exponents]
@@ -314,7 +310,7 @@ class SparseFolds:
         return ()
 
     def _values(self, splits, exponent, task, recorder):
-        """Decision values (C, K, held-out rows) of every split."""
+        """Return decision values (C, K, held-out rows) of every split."""
         whole, K, Cs = self.data.training, len(self.data.training.labels), task.Cs
         costs = whole.weight * self.data.factors(self.data.splits[splits[0]][0])[whole.codes]
         with recorder.work("fit", list(splits)):
@@ -335,13 +331,13 @@ class SparseFolds:
         return out
 
     def _scores(self, i, coef, intercept):
-        """Decision values (C, problems, held-out rows) for separators (problems, C, d)."""
+        """Return decision values (C, problems, held-out rows) of separators (problems, C, d)."""
         unseen = self.data.training.X[self.data.splits[i][1]]
         values = unseen @ coef.reshape(-1, coef.shape[2]).T + intercept.ravel()
         return values.T.reshape(*intercept.shape, -1).swapaxes(0, 1)
 
     def _regularizers(self, splits, exponent, costs):
-        """B = D^(1 + p) of every training part."""
+        """Return B = D^(1 + p) of every training part."""
         if exponent == -1:
             return IDENTITY
         variances = []
@@ -353,14 +349,13 @@ class SparseFolds:
         return Quadratics(np.where(B > 0, B, UNUSED))
 
 
-# -- Folds of a kernel search where nothing is whitened: all of them share the rows of one kernel matrix --------------
+# -- Kernel machines without whitening: all folds share the rows of one kernel matrix ------------------------------------
 
 
 class KernelFolds:
-    """Scores the groups, one for each gamma, whose models are kernel machines: all of them together.
+    """All folds and all gammas of a kernel machine together; the tasks are one group per gamma.
 
-    A kernel machine needs kernel values only: those of one gamma serve all folds, problems and Cs. A fold is a mask on the rows,
-    and scores of the rows that it holds out come with the solution.
+    Kernel values of one gamma serve all folds, problems and Cs. Folds are masks, so held-out scores come as a by-product.
     """
 
     def __init__(self, data):
@@ -368,9 +363,9 @@ class KernelFolds:
         self._groups, self._searches = [], []
 
     def rounds(self, tasks) -> list[tuple[int, ...]]:
-        """Splits to score at a time where candidates race."""
+        """Return the splits of every round of racing."""
         self._prepare(tasks)
-        if len(self._searches) > 1:  # splits with class weights or gammas of their own do not race
+        if len(self._searches) > 1:  # no racing if splits differ in class weights or gamma
             return [tasks[0].splits]
         ((search, folds),) = self._searches
         return [tuple(folds[i] for i in some) for some in search.rounds()]
@@ -398,7 +393,7 @@ class KernelFolds:
         return all(np.array_equal(task.Cs, known.get(id(task.group), task.Cs[:0])[: len(task.Cs)]) for task in tasks)
 
     def _active(self, tasks):
-        """Mask (kernels, Cs) of the candidates of the tasks, some of which may have been dropped since `_prepare`."""
+        """Return the mask (kernels, Cs) of the candidates that are still in the tasks, since `_prepare` saw all of them."""
         left = {id(task.group): len(task.Cs) for task in tasks}  # racing drops the largest Cs
         return np.array([np.arange(len(Cs)) < left.get(id(group), 0) for group, Cs in self._groups])
 
@@ -412,7 +407,7 @@ class KernelFolds:
             self._searches.append((KernelSearch(batch, held_out, functions, tasks[0].options), folds))
 
     def _alike(self, tasks):
-        """[(kernel functions of the tasks, class factors, folds)]: folds with the same gammas and class weights."""
+        """Group folds with the same gammas and class weights: [(kernel functions of the tasks, class weights, folds)]."""
         groups, choices = {}, [task.group.features for task in tasks]
         given = all(isinstance(choice.gamma, Real) for choice in choices)  # else it depends on the rows of a fold
         for i in tasks[0].splits:
@@ -433,10 +428,10 @@ class KernelFolds:
         )  # fmt: skip
 
 
-# -- One fit on all rows instead of one per fold: the span rule and the radius-margin bound score members from it -----
+# -- Criteria from one fit on all rows instead of one per fold: the span rule and the radius-margin bound ---------------
 
 
-UNDETERMINED = 1e100  # stands for an infinite decision value, of which sums can be formed
+UNDETERMINED = 1e100  # in place of an infinite decision value, so that sums exist
 
 
 def span_loo(
@@ -451,8 +446,8 @@ def span_loo(
 ) -> np.ndarray:
     """Leave-one-out decision values ``y_i f_{-i}(x_i)`` of a hinge solution, approximately and without refitting.
 
-    The span rule (Vapnik and Chapelle 2000): leaving row p out lowers its margin by ``alpha_p S_p^2``, with S_p the distance of x_p to the
-    span of the other rows that sit exactly on the margin. Exact as long as no other row leaves or joins the margin.
+    The span rule (Vapnik and Chapelle 2000): leaving row p out lowers its margin by ``alpha_p S_p^2``, where S_p is the distance
+    of x_p to the span of the other rows on the margin. It is exact as long as no other row leaves or joins the margin.
 
     Parameters
     ----------
@@ -483,7 +478,7 @@ def span_loo(
 
 
 def _squared_spans(Z, free, fit_intercept):
-    """Squared distance of every row to the (affine, with an intercept) span of the other free rows."""
+    """Return squared distances of rows to the span of the other free rows; the span is affine with an intercept."""
     F = Z[free]
     if len(F) == 0:
         return np.einsum("ij,ij->i", Z, Z)
@@ -504,12 +499,12 @@ def _squared_spans(Z, free, fit_intercept):
 
 
 def radius_margin_bound(radius: float, objective_terms: tuple[float, float], C: float) -> float:
-    """(R^2 + 1/C) (w'Bw + 2 C sum slack): the radius-margin bound for the hinge loss, as modified by Chung et al. (2003).
+    """Compute (R^2 + 1/C) (w'Bw + 2 C sum slack), the radius-margin bound of Chung et al. (2003) for the hinge loss.
 
     Parameters
     ----------
     radius : float
-        Of the data in the metric of the problem.
+        Radius of the enclosing ball of the data, in the metric of the problem.
     objective_terms : tuple of float
         The pair (w'Bw, C sum slack).
     C : float
@@ -519,7 +514,7 @@ def radius_margin_bound(radius: float, objective_terms: tuple[float, float], C: 
 
 
 class SingleFit:
-    """The members on all rows of a search, scored from that one fit."""
+    """Fit candidates to all rows once, and score them by the span rule or the radius-margin bound."""
 
     def __init__(self, data):
         self.data = data
@@ -538,7 +533,7 @@ class SingleFit:
         return ()
 
     def _values(self, family, task):
-        """The criterion for every C; more is better."""
+        """Return the criterion for every C; larger is better."""
         whole = self.data.training
         options = replace(task.options, tol=min(task.options.tol, 1e-5), keep_alpha=True)
         found = family.fit(whole.labels, whole.costs, task.Cs, options).results
@@ -557,7 +552,7 @@ class SingleFit:
         whole = self.data.training
         decision = found.coef[:, 0] @ rows.T + found.intercept
         for k, y in enumerate(whole.labels):
-            J = np.flatnonzero(y)  # leaving another row out changes nothing
+            J = np.flatnonzero(y)  # leaving out a row of another class changes nothing
             solution = found.coef[k, 0], found.intercept[k, 0], found.alpha[k, 0, J]
             decision[k, J] = y[J] * span_loo(rows[J], y[J], *solution, C * whole.costs[J], B, whole.intercept)
         decision = np.clip(decision, -UNDETERMINED, UNDETERMINED)

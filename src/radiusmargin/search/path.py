@@ -1,4 +1,4 @@
-"""The whole regularisation path of F-SVM in one call."""
+"""The regularisation path of F-SVM over C in one call."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ..solvers import Options, relative_gap
 
 @dataclass(frozen=True, eq=False)
 class FSVMPath:
-    """Separators along C, of K problems as in `FSVM`.
+    """Separators of F-SVM for several values of C, for K binary problems as in `FSVM`.
 
     Parameters
     ----------
     Cs : ndarray of shape (C,)
     classes : ndarray
     problems : tuple of str
-        What each problem separates.
+        Names of the two sides of each problem.
     coef : ndarray of shape (C, K, d)
     intercept : ndarray of shape (C, K)
     objective, dual_objective : ndarrays of shape (C, K)
-        The certificates.
+        Objective values and certified lower bounds.
     n_support : ndarray of shape (C, K)
-        Rows with a positive multiplier.
+        Number of rows with a positive multiplier.
     """
 
     Cs: np.ndarray
@@ -73,12 +73,13 @@ def fsvm_path(
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     Cs : array-like
+        Values of C.
     whitening, rank_tol, scatter, multi_class, fit_intercept, tol, max_iter
         As in `FSVM`.
     sample_weight : array-like of shape (n_samples,), optional
         As in `FSVM.fit`.
     n_jobs : int, default=1
-        Threads over the problems.
+        Number of threads over the problems.
 
     Returns
     -------

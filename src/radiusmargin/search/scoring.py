@@ -1,4 +1,8 @@
-"""Scores of candidates on held-out rows: the data of a search, the table of scores, and the rules that choose from it."""
+"""Scores of candidates on held-out rows, and the choice from them.
+
+In this order: the data of a search, the table of scores, the rules that choose from it, progress and callbacks while a search
+runs, and the held-out decision values that calibration and the score of an ensemble need.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,8 @@ from ..multiclass import class_weights
 from .candidates import Candidate
 
 BLOCK = 1 << 20  # decision values that are formed at a time
-# Candidates of one kernel in an average: no worse than all that are near the best (benchmarks/auto_choices.py), and of a fine
-# grid better than eight (benchmarks/kernel_search.py).
+# Most candidates of one kernel in an average: no worse than all near-best ones (benchmarks/auto_choices.py), and on a fine grid
+# better than eight (benchmarks/kernel_search.py).
 MOST_CANDIDATES = 16
 TIE = 1e-12  # scores closer than this are equal
 BAR_WIDTH = 30
@@ -35,7 +39,7 @@ BAR_WIDTH = 30
 
 @dataclass(frozen=True, eq=False)
 class SearchData:
-    """Checked training rows, and splits (train, test) of them.
+    """Validated training data, and splits (train, test) of its rows.
 
     Attributes
     ----------
@@ -46,9 +50,9 @@ class SearchData:
         Computed for every training part.
     scoring : str, callable or None
     criterion : str
-        "cv", or a criterion that needs no splits.
+        "cv", or a criterion that needs no folds.
     pairwise : bool
-        Whether X is a precomputed kernel, whose columns are rows too.
+        Whether X is a precomputed kernel, whose columns are training rows too.
     """
 
     training: TrainingData
@@ -69,16 +73,16 @@ class SearchData:
         return self.criterion == "cv" and self.by_accuracy
 
     def rows(self, index, train):
-        """Rows of X; for a precomputed kernel, their values with the training rows `train`."""
+        """Return rows of X; of a precomputed kernel, their kernel values with the rows `train`."""
         X = self.training.X
         return X[np.ix_(index, train)] if self.pairwise else X[index]
 
     def factors(self, train):
-        """Class weights of a training part."""
+        """Compute the class weights of a training part."""
         return class_weights(self.class_weight, self.classes, self.training.codes[train], self.training.weight[train])
 
     def part(self, i) -> TrainingData:
-        """The training part of split i."""
+        """Return the training part of split i."""
         train, whole = self.splits[i][0], self.training
         return replace(
             whole, X=self.rows(train, train), codes=whole.codes[train], weight=whole.weight[train], kept=train,
@@ -99,7 +103,7 @@ class HeldOut:
     weight: np.ndarray
 
     def score(self, coef, intercept, rows, on_scores=None):
-        """Scores (P, C) of candidates with separators (P, C, K, d), for these rows in the space of the separators."""
+        """Score candidates with separators (P, C, K, d) on these rows, given in the space of the separators; returns (P, C)."""
         shape, (K, d), found = coef.shape[:2], coef.shape[2:], []
         coef, intercept = coef.reshape(-1, K, d), intercept.reshape(-1, K)
         for block in split(len(coef), K * len(self.codes), BLOCK):
@@ -109,9 +113,9 @@ class HeldOut:
         return np.concatenate(found).reshape(shape)
 
     def score_values(self, values, on_scores=None, block=slice(None)):
-        """Scores (M,) of a block of candidates from their decision values (M, K, n) on these rows.
+        """Score a block of M candidates by their decision values (M, K, n) on these rows.
 
-        `on_scores`, where given, is called with the block, the values and which rows are classified correctly.
+        `on_scores`, if given, is called with the block, the values and which rows are classified correctly.
         """
         if self.data.by_accuracy:
             correct = self.data.training.reduction.predict(values.swapaxes(1, 2)) == self.codes
@@ -121,7 +125,7 @@ class HeldOut:
         if on_scores:
             on_scores(block, values, [None] * len(values))
         K = values.shape[1]
-        return np.array([self.score_one(np.eye(K), np.zeros(K), member.T) for member in values])
+        return np.array([self.score_one(np.eye(K), np.zeros(K), own.T) for own in values])
 
     def score_one(self, coef, intercept, rows):
         """Score one candidate by any scorer."""
@@ -135,18 +139,18 @@ class HeldOut:
             if "predict_proba" not in str(error):
                 raise
             raise ValueError(
-                f"scoring={self.data.scoring!r} needs probabilities, which the candidates of a search do not have: take one of "
-                "classes or scores, such as 'balanced_accuracy' or 'roc_auc'."
+                f"scoring={self.data.scoring!r} needs probabilities, which the candidates of a search do not have. Use a score of "
+                "classes or decision values, such as 'balanced_accuracy' or 'roc_auc'."
             ) from error
 
 
 def _products(coef, rows):
-    """Products (separators, rows)."""
+    """Return products of shape (separators, rows)."""
     return np.asarray(rows @ coef.T).T if sparse.issparse(rows) else coef @ rows.T
 
 
 def takes_weights(scorer) -> bool:
-    """Whether a scorer has a `sample_weight`: those of scikit-learn have, a function of the user's may not."""
+    """Tell whether a scorer has a `sample_weight`: those of scikit-learn have, a user's function may not."""
     parameters = signature(scorer).parameters
     return "sample_weight" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
@@ -172,13 +176,13 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
 
 class ScoreTable:
-    """Scores of candidates on splits; what was not reached is NaN.
+    """Scores of candidates on splits; NaN where there is none yet.
 
     Attributes
     ----------
     scores : dict of Candidate to ndarray of shape (n_splits,)
     dropped : set of Candidate
-        Those that racing has eliminated: they are not chosen.
+        Candidates that racing has eliminated; they are not chosen.
     """
 
     def __init__(self, n_splits):
@@ -195,21 +199,21 @@ class ScoreTable:
         scores[splits] = values
 
     def candidates(self) -> list[Candidate]:
-        """All candidates in order of preference."""
+        """Return all candidates in order of preference."""
         if len(self._ordered) != len(self.scores):
             self._ordered = sorted(self.scores, key=lambda candidate: candidate.preference)
         return self._ordered
 
     def standing(self) -> list[Candidate]:
-        """Candidates that were not dropped, in order of preference."""
+        """Return the candidates that were not dropped, in order of preference."""
         return [c for c in self.candidates() if c not in self.dropped]
 
     def values(self) -> np.ndarray:
-        """One row per candidate, in order of preference, one column per split."""
+        """Return an array with a row per candidate, in order of preference, and a column per split."""
         return np.array([self.scores[c] for c in self.candidates()])
 
     def finished(self) -> np.ndarray:
-        """Mask of the splits on which every candidate that was not dropped has a score."""
+        """Return the mask of splits on which every candidate that was not dropped has a score."""
         return ~np.isnan([self.scores[c] for c in self.standing()]).any(axis=0)
 
     def remove_unfinished(self):
@@ -218,11 +222,11 @@ class ScoreTable:
         self.scores = whole if whole.keys() - self.dropped else self.scores
 
     def means(self, candidates) -> np.ndarray:
-        """Mean scores over the finished splits."""
+        """Average scores over the finished splits."""
         return self._finished_values(candidates).mean(axis=1)
 
     def errors(self, candidates) -> np.ndarray:
-        """Standard errors of the mean scores; zero of a single split."""
+        """Return standard errors of the mean scores; zero for a single split."""
         values = self._finished_values(candidates)
         n = values.shape[1]
         return values.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(len(values))
@@ -231,18 +235,18 @@ class ScoreTable:
         return np.array([self.scores[c] for c in candidates])[:, self.finished()]
 
     def cv_results(self, searched, seconds) -> dict:
-        """The table in the form of GridSearchCV's ``cv_results_``; `seconds` are those of each split, by kind of work."""
+        """Convert to GridSearchCV's ``cv_results_``; `seconds` maps "fit" and "score" to the time of each split."""
         candidates, done = self.candidates(), self.finished()
         values = self.values()[:, done]
         mean = np.nanmean(values, axis=1)
         dropped = np.array([c in self.dropped for c in candidates])
-        rounded = np.round(mean - (mean.max() + 1) * dropped, 12)  # behind all that were not dropped
+        rounded = np.round(mean - (mean.max() + 1) * dropped, 12)  # dropped candidates rank last
         results = {"params": [c.params(searched) for c in candidates]}
         for name in searched:
             column = [getattr(c, name) for c in candidates]
             dtype = None if len({type(value) for value in column}) == 1 else object
             results[f"param_{name}"] = np.ma.array(np.array(column, dtype=dtype))
-        for what, spent in seconds.items():  # the candidates were fitted together: each has its share
+        for what, spent in seconds.items():  # candidates were fitted together: each has an equal share
             shares = spent[done] / len(candidates)
             results[f"mean_{what}_time"] = np.full(len(candidates), shares.mean())
             results[f"std_{what}_time"] = np.full(len(candidates), shares.std())
@@ -259,14 +263,14 @@ class ScoreTable:
 
 
 def best_candidate(table: ScoreTable, among=None) -> Candidate:
-    """The preferred candidate among those with the best mean score."""
+    """Return the candidate with the best mean score; ties go to the preferred one."""
     candidates = table.standing() if among is None else among
     mean = table.means(candidates)
     return candidates[int(np.argmax(mean >= mean.max() - TIE))]
 
 
 def near_best(table: ScoreTable, band, among=None) -> list[Candidate]:
-    """Every candidate within `band` standard errors of the best mean score."""
+    """Return every candidate within `band` standard errors of the best mean score."""
     candidates = table.standing() if among is None else among
     mean, error = table.means(candidates), table.errors(candidates)
     top = int(np.argmax(mean))
@@ -274,7 +278,7 @@ def near_best(table: ScoreTable, band, among=None) -> list[Candidate]:
 
 
 def ensemble_weights(table: ScoreTable, band) -> dict[Candidate, float]:
-    """The candidates to average, with their weights.
+    """Return the candidates to average, with their weights.
 
     Kernels whose best candidate is within `band` standard errors of the best of all have equal shares. Within a kernel the
     candidates near its best have equal shares, at most the best sixteen of a kernel that is not linear.
@@ -289,7 +293,7 @@ def ensemble_weights(table: ScoreTable, band) -> dict[Candidate, float]:
 
 
 def _few(table, candidates):
-    """The best of some candidates of one kernel, as many as are worth their rows; linear candidates become one model."""
+    """Return the best sixteen candidates of a kernel. All linear candidates: their average is one model."""
     if candidates[0].kernel == "linear" or len(candidates) <= MOST_CANDIDATES:
         return candidates
     best = np.argsort(-table.means(candidates), kind="stable")[:MOST_CANDIDATES]
@@ -313,7 +317,7 @@ class Progress:
 
     @contextmanager
     def whole(self):
-        """Context manager of the whole fit."""
+        """Context manager around the whole fit."""
         with self._reported(self.context):
             try:
                 yield
@@ -323,7 +327,7 @@ class Progress:
 
     @contextmanager
     def task(self, name):
-        """Context manager of a piece of work, which callbacks are told of."""
+        """Context manager around a piece of work, reported to callbacks."""
         with self._reported(self.context and self.context.subcontext(task_name=name)):
             self.draw()
             yield
@@ -331,7 +335,7 @@ class Progress:
 
     @contextmanager
     def work(self, what, splits):
-        """Context manager of work on some splits, "fit" or "score", whose time is kept."""
+        """Context manager around "fit" or "score" on some splits, which records the time."""
         start = time.perf_counter()
         with self.task(what):
             yield
@@ -341,7 +345,7 @@ class Progress:
         return nullcontext() if context is None else reported_task(context, self.search)
 
     def draw(self):
-        """Draw the bar: on a terminal whenever something has changed, elsewhere when all is known."""
+        """Draw the bar: on a terminal after every change, elsewhere once all scores are known."""
         if not self.search.verbose or self.drawn == self.known or not (sys.stderr.isatty() or self.is_complete):
             return
         self.drawn = self.known
@@ -354,15 +358,15 @@ class Progress:
 
 
 class Recorder:
-    """Takes the scores of candidates as fold strategies find them: into the table, the progress bar, and callbacks.
+    """Pass the scores that fold strategies find to the table, the progress bar and callbacks.
 
     Parameters
     ----------
     table : ScoreTable
     progress : Progress
     callbacks : sequence
-        Objects with a method ``on_scores(candidate, split, values, correct)``, called with the decision values (K, n) of
-        the held-out rows, and which of them are classified correctly (None where the score is not accuracy).
+        Objects with a method ``on_scores(candidate, split, values, correct)``. It gets the decision values (K, n) of the held-out
+        rows, and which of them are classified correctly (None if the score is not accuracy).
     """
 
     def __init__(self, table, progress, callbacks=()):
@@ -381,13 +385,13 @@ class Recorder:
         self.progress.known += len(candidates) * np.size(splits)
 
     def drop(self, candidates):
-        """Score some candidates no further: they are not chosen."""
+        """Mark candidates as eliminated."""
         new = candidates - self.table.dropped
         self.progress.known += sum(int(np.isnan(self.table.scores[c]).sum()) for c in new)
         self.table.dropped |= new
 
     def on_scores(self, candidates, split):
-        """The callback that receives decision values (M, K, n) and correctness of blocks of candidates on a split."""
+        """Return the callback that receives decision values (M, K, n) and correctness of blocks of candidates on a split."""
         if not self.callbacks:
             return None
 
@@ -402,8 +406,8 @@ class Recorder:
 # -- Held-out decision values, for probabilities and for the score of an ensemble ----------------------------------------
 
 
-LARGEST = 1e30  # value of a row that is kept in single precision: an outlier may be beyond it
-MOST_VALUES = 1 << 18  # of a candidate: 2 MB. Beyond it every other held-out row is kept, or fewer
+LARGEST = 1e30  # decision value that is kept in single precision: an outlier may be beyond it
+MOST_VALUES = 1 << 18  # per candidate: 2 MB. Beyond it only every second held-out row is kept, or fewer
 
 
 class FoldValues:
@@ -424,7 +428,7 @@ class FoldValues:
         self._values.setdefault(candidate, {})[split] = values[:, :: self.step].copy()
 
     def score(self, weights) -> float:
-        """Mean score over the splits of a weighted sum of candidates."""
+        """Return the mean score over the splits of a weighted sum of candidates."""
         return float(np.mean([self._score(weights, i) for i in range(len(self.data.splits))]))
 
     def _score(self, weights, i):
@@ -445,7 +449,7 @@ class HeldOutScores:
     Attributes
     ----------
     problem, row, label : ndarrays of one length
-        Where each number belongs, and the label there.
+        Problem, row and label of each kept value.
     """
 
     def __init__(self, labels, splits):
@@ -469,6 +473,6 @@ class HeldOutScores:
         sums[held] += values[problem, row].clip(-LARGEST, LARGEST)
 
     def mean(self, weights) -> np.ndarray:
-        """Values of a weighted sum of candidates; NaN for a row that was never held out."""
+        """Average the values of a weighted sum of candidates; NaN for a row that was never held out."""
         total = sum(weight * self._sums[candidate] for candidate, weight in weights.items())
         return np.divide(total, self.times, out=np.full(len(total), np.nan), where=self.times > 0)
