@@ -1,4 +1,8 @@
-"""Both objectives of a hinge problem without rounding, for the certificate of the NumPy solver."""
+"""The solvers in plain NumPy: the algorithms of the compiled core, written to be read, and the oracle of the tests.
+
+In order: objectives of a hinge problem without rounding errors, for certificates; the hinge solver (semismooth Newton on the
+augmented Lagrangian, then an interior point); the kernel solver (SMO with second-order selection of pairs).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,10 @@ from .line_search import minimise_along
 from .problem import Batch, Options, Start, balanced
 from .result import Results, certificate, relative_gap, status_of
 
-UNSEEN = 1e-10  # share of the objective below which rounding cannot be seen in a gap
+# -- Objectives without rounding errors -------------------------------------------------------------------------------
+
+
+UNSEEN = 1e-10  # rounding below this fraction of the objective does not show in a gap
 UNIT = 4 * np.finfo(float).eps
 
 
@@ -32,7 +39,7 @@ class UserProblem:
     intercept: bool
 
     def objectives(self, w, b, alpha):
-        """Objective at (w, b) and dual objective at alpha; None where rounding in double precision cannot be seen."""
+        """Objective at (w, b) and dual objective at alpha; None if rounding in double precision is negligible."""
         z = 1.0 - self.y * (self.X @ w + b)
         rounding = UNIT * np.sqrt(self.X.shape[1] + 4) * (1.0 + abs(b) + abs(self.X) @ abs(w))
         form = self._square(w)
@@ -42,12 +49,12 @@ class UserProblem:
         if self.c @ rounding + of_form + of_dual <= UNSEEN * size:
             return None
         near = np.flatnonzero(z > -2.0 * rounding)
-        scores = exact_times(self.X[near], w, b, -self.y[near])  # less one, on the side of the label
+        scores = exact_times(self.X[near], w, b, -self.y[near])  # scores minus labels
         loss = exact_dot(self.c[near], np.maximum(-self.y[near] * scores, 0.0))
         return fsum([0.5 * form, -exact_dot(self.q, w), self.constant, loss]), self._bound(z, b, w, alpha)
 
     def _bound(self, z, b, w, alpha):
-        """The dual objective, less what it costs that multipliers are out of balance by rounding."""
+        """Lower bound of the dual objective, with a correction for multipliers that rounding has put out of balance."""
         v, total = self.y * alpha, fsum(alpha)
         left, centre = fsum(v) if self.intercept else 0.0, np.asarray(self.X.mean(axis=0)).reshape(-1)
         shift = two_product(np.full(len(centre), -left), centre)
@@ -83,12 +90,12 @@ def split(a):
 
 
 def exact_dot(a, b, *more):
-    """``a @ b`` plus more numbers, rounded once."""
+    """``a @ b`` plus more numbers, with a single rounding."""
     return fsum([*np.concatenate(two_product(a, b)), *more])
 
 
 def exact_times(X, w, *more):
-    """``X @ w`` plus more vectors or numbers, every entry rounded once."""
+    """``X @ w`` plus more vectors or numbers, with a single rounding of every entry."""
     more = [np.broadcast_to(each, X.shape[0]) for each in more]
     if not sparse.issparse(X):
         return np.array([exact_dot(row, w, *(each[i] for each in more)) for i, row in enumerate(X)])
@@ -97,23 +104,23 @@ def exact_times(X, w, *more):
     return np.array([exact_dot(values, factors, *(each[i] for each in more)) for i, values, factors in rows])
 
 
-# -- The hinge solver in plain NumPy: the compiled core's algorithm, written to be read -------------------------------
+# -- The hinge solver -------------------------------------------------------------------------------------------------
 
 
-COLD_PENALTY = 0.45  # every row starts inside the band: the first step is a ridge regression
+COLD_PENALTY = 0.45  # every row starts in the active set: the first step is a ridge regression
 WARM_PENALTY = 3.0
 GROWTH = 2.5
 LARGEST_PENALTY = 1e10
 RESIDUAL_SHARE = 3.0  # an inner problem is solved when its residual no longer dominates complementarity
-WIDE_BAND = 3  # rows per coefficient of a band that rows leave for good
-CENTRED_ROWS = 10000  # between more there is no room worth a pass
+WIDE_ACTIVE_SET = 3  # rows per coefficient of an active set that rows leave for good
+CENTRED_ROWS = 10000  # with more rows the flat part of the loss is too short to be worth a pass
 PATIENCE = 10  # iterations of the interior point without progress, after which rounding has stopped it
-NEWTON_BUDGET = 200  # Newton steps past which the interior point is the cheaper bet
+NEWTON_BUDGET = 200  # Newton steps after which the interior point is cheaper
 
 
 @dataclass(eq=False)
 class SignedRows:
-    """``A = y * [X - mean, 1]``, the last column only with an intercept; a sparse X is never filled."""
+    """``A = y * [X - mean, 1]``, the last column only with an intercept; a sparse X stays sparse."""
 
     X: np.ndarray | sparse.csr_array
     y: np.ndarray
@@ -121,7 +128,7 @@ class SignedRows:
 
     @cached_property
     def mean(self):
-        """What the rows are centred at: it moves the intercept only, and conditions the problem."""
+        """Centre of the rows: it changes the intercept only, and conditions the problem."""
         d = self.X.shape[1]
         return np.asarray(self.X.mean(axis=0)).reshape(d) if self.intercept else np.zeros(d)
 
@@ -154,12 +161,12 @@ class SignedRows:
         return np.block([[H, s[:, None]], [s, total]]) if self.intercept else H
 
     def in_users_units(self, theta):
-        """(coef, intercept) for rows that are not centred."""
+        """Map theta to (coef, intercept) for rows that are not centred."""
         d = self.X.shape[1]
         return theta[:d], float(theta[d:].sum() - self.mean @ theta[:d]) if self.intercept else 0.0
 
     def centred(self, coef, intercept):
-        """theta of coefficients in the user's units."""
+        """Map coefficients in the user's units to theta."""
         return np.append(coef, intercept + self.mean @ coef) if self.intercept else coef
 
 
@@ -221,7 +228,7 @@ class Problem:
 
 @dataclass
 class Solution:
-    """The best primal and dual points so far; each is a bound of its own."""
+    """Best primal and best dual point so far; they need not belong together."""
 
     theta: np.ndarray | None = None
     alpha: np.ndarray | None = None
@@ -235,6 +242,7 @@ class Solution:
         return relative_gap(self.objective, self.dual_objective)
 
     def offer(self, problem, theta, alpha):
+        """Keep theta or alpha if it improves its bound."""
         alpha = np.abs(balanced(problem.y * alpha, problem.intercept))  # always inside the box
         objective, dual_objective = problem.objective(theta), problem.dual_objective(alpha)
         if objective < self.objective:
@@ -244,10 +252,10 @@ class Solution:
 
 
 def centre_intercept(problem, tol, alpha, theta):
-    """Where the loss is flat in the intercept, the middle of the flat part.
+    """Move the intercept to the middle of the interval on which the loss is flat, if there is one.
 
-    A multiplier between its bounds belongs to a row on the margin, which says where b is. Else rows within sqrt(tol) of
-    their kink count as on it, and on each side of b the loss is flat up to the next kink if the rows that pull balance.
+    A multiplier strictly between its bounds belongs to a row on the margin, which determines b. Otherwise rows within
+    sqrt(tol) of their kink count as on it. On each side of b the loss is flat up to the next kink if its slope is zero.
     """
     inside = (alpha > 0.05 * problem.c) & (alpha < 0.95 * problem.c)
     if not problem.intercept or inside.any() or len(alpha) > CENTRED_ROWS:
@@ -270,20 +278,20 @@ def centre_intercept(problem, tol, alpha, theta):
 def newton(problem, theta, reference, penalty, tol, max_iter, best):
     """Semismooth Newton on the augmented Lagrangian, in multipliers ``a = alpha / c`` scaled to [0, 1].
 
-    For a reference ``a0`` and a penalty ``s`` the hinge becomes its Moreau envelope, with slope
-    ``a = clip(a0 + s z, 0, 1)``; only the rows with ``0 < a < 1``, the band, have curvature. After each inner problem the
-    reference moves to ``a`` and the penalty grows. That throws rows out of the band which, where it is narrow, mostly come
-    back, so the first step goes to the minimum of the piece on which they are there.
+    For a reference ``a0`` and a penalty ``s`` the hinge becomes its Moreau envelope, with slope ``a = clip(a0 + s z, 0, 1)``.
+    Only the rows with ``0 < a < 1``, the active set, have curvature. After each inner problem the reference becomes ``a`` and
+    the penalty grows. Rows then leave the active set, but most of them come back if it is small. The first step therefore
+    goes to the minimum of the piece on which the active set is the previous one (`predicted`).
     """
     A, c = problem.A, problem.c
     z = problem.margins(theta)
-    target, expected = tol, None
+    target, predicted = tol, None
     while penalty < LARGEST_PENALTY:
         first = True
         while True:
             a, ca, loss, _, complementarity = multiplier_step(reference, z, penalty, c)
             gradient = problem.B @ theta - problem.q - A.transposed_times(ca)
-            # P - D = 1/2 |Bw - g|^2_{B^-1} + sum c (max(z, 0) - a z): the inner problem's part and the multipliers'.
+            # P - D = 1/2 |Bw - g|^2_{B^-1} + sum c (max(z, 0) - a z): residual of the inner problem, and complementarity.
             gw, gb = problem.split(gradient)
             residual = 0.5 * problem.regularizer.squared_dual_norm(gw) + np.abs(gb).sum()
             scale = abs(problem.smooth_part(theta) + loss)
@@ -298,12 +306,12 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
                 best.offer(problem, theta, ca)
                 return
             step = None
-            if expected is not None:
-                beyond = np.where(expected, c * (reference + penalty * z - a), 0.0)
-                step = _newton_direction(problem, gradient - A.transposed_times(beyond), expected, penalty)
-                expected = None
+            if predicted is not None:
+                beyond = np.where(predicted, c * (reference + penalty * z - a), 0.0)
+                step = _newton_direction(problem, gradient - A.transposed_times(beyond), predicted, penalty)
+                predicted = None
             if step is None or gradient @ step >= 0:
-                step = _newton_direction(problem, gradient, band(a), penalty)
+                step = _newton_direction(problem, gradient, active_set(a), penalty)
             if step is None:
                 best.offer(problem, theta, ca)
                 return
@@ -312,9 +320,9 @@ def newton(problem, theta, reference, penalty, tol, max_iter, best):
             theta, z = theta + t * step, z + t * dz
             best.n_iter += 1
             first = False
-        reference, penalty, expected = a, penalty * GROWTH, band(a)
-        if expected.sum() > WIDE_BAND * A.D:
-            expected = None
+        reference, penalty, predicted = a, penalty * GROWTH, active_set(a)
+        if predicted.sum() > WIDE_ACTIVE_SET * A.D:
+            predicted = None
     best.offer(problem, theta, ca)
 
 
@@ -326,18 +334,19 @@ def multiplier_step(reference, z, s, c):
 
 
 def slope(reference, z, dz, s, t, c):
-    """The hinge part of the slope along a direction."""
+    """Slope of the hinge part along a direction dz, at step t."""
     return float(np.sum(c * np.clip(reference + s * (z + t * dz), 0.0, 1.0) * dz))
 
 
-def band(a):
+def active_set(a):
+    """Mask of the rows with curvature."""
     return (a > 0.0) & (a < 1.0)
 
 
 def _newton_direction(problem, gradient, rows, penalty):
     H = problem.B + problem.A.gram(rows, penalty * problem.c[rows])
     H[np.diag_indices_from(H)] *= 1.0 + 1e-12
-    if problem.intercept:  # an empty band leaves the intercept without curvature
+    if problem.intercept:  # with an empty active set the intercept has no curvature
         H[-1, -1] += 1e-9 * problem.c.sum()
     try:
         return -linalg.cho_solve(linalg.cho_factor(H, lower=True), gradient)
@@ -372,7 +381,7 @@ def interior_point(problem, tol, max_iter, best):
         dual = problem.B @ theta - problem.q - A.transposed_times(alpha)
         mu = (s @ alpha + xi @ beta) / (2 * n)
         scaling = 1.0 / (xi / beta + s / alpha)
-        unseen = 1e-3 * tol * abs(best.objective) / (2 * n)  # complementarity that the gap has nothing of
+        unseen = 1e-3 * tol * abs(best.objective) / (2 * n)  # complementarity that is negligible in the gap
         progress = np.array([best.gap, max(mu, unseen), abs(dual).max()])
         patience = PATIENCE if (progress < 0.9 * lowest).any() else patience - 1
         lowest = np.minimum(lowest, progress)
@@ -409,10 +418,10 @@ def interior_point(problem, tol, max_iter, best):
 
 
 def solve_problem(problem, options, theta=None, alpha=None):
-    """Newton first; the interior point where it stalls."""
+    """Solve by Newton's method; by the interior point if that stalls."""
     n, start = len(problem.c), np.zeros(problem.A.D)
     best = Solution()
-    best.offer(problem, start, np.zeros(n))  # always a valid pair; a start that is worse is not worth starting from
+    best.offer(problem, start, np.zeros(n))  # zero is always feasible; a start that is worse is ignored
     if theta is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             start = theta if problem.objective(theta) < best.objective else start
@@ -428,7 +437,7 @@ def solve_problem(problem, options, theta=None, alpha=None):
 
 
 def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
-    """What ``_core.solve_batch`` does, one problem after the other."""
+    """Solve one problem after the other; the counterpart of ``_core.solve_batch``."""
     P, K, (n, d) = len(batch), len(batch.Cs), batch.rows.shape
     coef, intercept, alpha = np.zeros((P, K, d)), np.zeros((P, K)), np.zeros((P, K, n))
     objective, dual, n_iter = np.zeros((P, K)), np.zeros((P, K)), np.zeros((P, K), dtype=np.int64)
@@ -460,7 +469,7 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
 
 
 def participants(batch, p):
-    """Row numbers of problem p: those of its subset that are labelled and weigh something."""
+    """Row numbers of problem p: rows of its subset with a label and a positive weight."""
     subset, label, _ = batch.cells[p]
     J = batch.subsets[subset] if batch.subsets else np.arange(len(batch.weights))
     J = J[(batch.weights[J] > 0) & (batch.labels[label, J] != 0)]
@@ -469,7 +478,7 @@ def participants(batch, p):
 
 
 def users_problem(batch, p, J, c):
-    """The problem that the certificate is about."""
+    """Problem p in the user's units, which the certificate is about."""
     form, r, d = batch.regularizers, batch.cells[p, 2], batch.rows.shape[1]
     B = np.ones(d) if form.matrices is None else form.matrices[r]
     q, constant = (np.zeros(d), 0.0) if form.linear is None else (form.linear[r], form.constants[r])
@@ -477,10 +486,10 @@ def users_problem(batch, p, J, c):
 
 
 def in_features(batch, p, J):
-    """(rows J, their regulariser, what makes coefficients into the caller's).
+    """(rows J, regulariser, map of coefficients to the user's) of problem p, in as few coordinates as possible.
 
-    With fewer rows than features the optimum is ``B^{-1} X'v``: with ``L^{-1} X' = QR`` for B = LL', the rows of R' and the
-    identity stand for X and B, and ``w = L^{-T} Q u``.
+    With fewer rows than features the optimum is ``B^{-1} X'v``. With ``L^{-1} X' = QR`` for B = LL', the rows of R' and the
+    identity replace X and B, and ``w = L^{-T} Q u``.
     """
     form, r = batch.regularizers, batch.cells[p, 2]
     X, (n, d) = batch.rows.X[J], (len(J), batch.rows.shape[1])
@@ -508,14 +517,14 @@ def cholesky(B):
         raise ValueError("regularizer is not positive definite") from None
 
 
-# -- The NumPy form of the kernel machine: second-order pairs, without shrinking, in double precision throughout ------
+# -- The kernel solver: SMO with second-order selection of pairs, without shrinking, in double precision --------------
 
 
-_FLAT = 1e-12  # relative curvature of a pair below which it is rounding
+_FLAT = 1e-12  # relative curvature of a pair below which it is a rounding error
 
 
 class KernelRows:
-    """Rows of a kernel, the last ones that were asked for kept within a budget of bytes."""
+    """Rows of a kernel matrix, the last used ones kept in a cache of so many bytes."""
 
     def __init__(self, rows, cache):
         n = rows.shape[0]
@@ -524,13 +533,13 @@ class KernelRows:
         self.row = lru_cache(max(2, int(cache / (8 * n))))(lambda i: rows.block(np.array([i]), everything)[0])
 
     def solve(self, y, weights, Cs, start, options, alpha, f, numbers):
-        """As `_core.KernelRows.solve`: fills the last three arrays, and returns whether the kernel was seen to be indefinite."""
+        """Fill the last three arrays, as `_core.KernelRows.solve` does; return True if the kernel was found to be indefinite."""
         state = _State(self, y, np.zeros_like(y) if start is None else start, options.intercept)
         for k, C in enumerate(Cs):
             state.rescale(C * weights * (y != 0))
             pairs, often = 0, max(16, len(y) // 4)
-            while (found := state.certificate())[3] > options.tol and pairs < options.max_sweeps * len(y):
-                options.callback(pairs, found[3])
+            while (gap := state.certificate()[3]) > options.tol and pairs < options.max_sweeps * len(y):
+                options.callback(pairs, gap)
                 moved = sum(state.move() for _ in range(often))
                 pairs += moved
                 if moved == 0:
@@ -555,7 +564,7 @@ class _State:
             self.f -= self.y[i] * self.alpha[i] * self.rows.row(i)
 
     def rescale(self, c):
-        """To the best multiple of the multipliers within the new box."""
+        """Scale the multipliers to their best multiple within the new box."""
         self.c, some = c, self.alpha > 0
         if not some.any():
             return
@@ -592,7 +601,7 @@ class _State:
         return kinks[min(np.searchsorted(slopes, 0.0), len(kinks) - 1)]
 
     def move(self):
-        """One pair, or one multiplier where there is no intercept; False where nothing violates optimality."""
+        """Update a pair of multipliers, or one without an intercept; return False if the optimality conditions hold."""
         (up, down), f, diagonal = self._sides(), self.f, self.rows.diagonal
         if not self.intercept:
             slope = np.where(f > 0, up * f, down * f)

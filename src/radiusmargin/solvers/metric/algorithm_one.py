@@ -1,11 +1,11 @@
-"""Algorithm 1 of the F-SVM paper, as printed: for comparison with what it was meant to minimise.
+"""Algorithm 1 of the F-SVM paper, as printed, for comparison with the optimum of its problem:
 
     min over w, b, M:   1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b)) + rho tr(MS)                    (Eq. 12)
 
-by turns between the SVM in the metric M and gradient steps on M, each followed by a projection on the cone of positive
-semidefinite matrices, with a step length that only shrinks. Nothing stops it from raising the objective, and the projection
-makes M singular as soon as a step is too long: the gradient, which has M^{-1} in it, does not exist there, and the algorithm
-ends. The optimum itself is singular (docs/mathematics.md), so that it cannot be reached either way.
+It alternates between the SVM in the metric M and gradient steps on M, each followed by a projection onto the positive
+semidefinite cone, with a decreasing step length. The objective may increase. The projection makes M singular as soon as a
+step is too long. The gradient, which contains M^{-1}, does not exist there, and the algorithm ends. The optimum itself is
+singular (docs/mathematics.md), so that it cannot be reached.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ import numpy as np
 from ..hinge import hinge_svm
 from ..result import HingeResult, certificate, relative_gap
 
-SETTLED = 1e-6  # relative change of M that ends a descent
+CONVERGED = 1e-6  # relative change of M at which a descent ends
 EPS = np.finfo(float).eps
 
 
 @dataclass(frozen=True)
 class Descent:
-    """What the paper leaves open of Algorithm 1, and one line that it prints wrongly.
+    """Parameters of Algorithm 1 that the paper leaves open, and one line that it prints wrongly.
 
     Attributes
     ----------
     step : float
-        The step length t at the start of every round; 1 in the print.
+        Step length t at the start of every round; 1 in the paper.
     shrink : float
-        The factor beta of t from one step to the next, in (0, 1].
+        Factor beta of t from one step to the next, in (0, 1].
     n_steps : int
         Most gradient steps of a round ("while not converged").
     n_rounds : int
         Most rounds ("until M and (w, b) converge").
     reset : bool
-        As printed, M and t are set back in every turn of the inner loop, which then takes the same one step again and
-        again. By default they are set before it.
+        Reset M and t in every iteration of the inner loop, as printed, which then repeats the same step. By default they
+        are set before the loop.
     """
 
     step: float = 1.0
@@ -49,10 +49,10 @@ class Descent:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AlgorithmOneResult(HingeResult):
-    """Separator and metric where the algorithm ended.
+    """Last separator and metric of the algorithm.
 
-    `objective` is that of (w, b, M) together, `dual_objective` a lower bound of the minimum over all three. `root` is L with
-    M = L'L, one row per direction that is left; `message` says where M became singular, and is empty if it did not.
+    `objective` is that of (w, b, M), `dual_objective` a lower bound of the minimum over all three. `root` is L with M = L'L,
+    one row per dimension of its range. `message` says at which step M became singular, and is empty if it did not.
     """
 
     root: np.ndarray = field(repr=False)
@@ -72,17 +72,17 @@ def algorithm_one(
     Parameters
     ----------
     X : array of shape (n, d)
-        Directions in which it does not vary are left out, for the initial metric divides by their deviation.
+        Directions without variance are left out, since the initial metric divides by the deviation.
     y : array of shape (n,)
         Labels, -1 or +1.
     C, rho : float
         Weights of the loss and of tr(MS).
     descent : Descent, optional
     sample_weight : array of shape (n,), optional
-        In the loss and in the scatter.
+        Weights in the loss and in the scatter.
     fit_intercept : bool
     tol : float
-        Relative gap of the SVMs; the algorithm itself has no gap to stop at.
+        Relative gap of the SVMs; the algorithm itself does not stop at a gap.
 
     Returns
     -------
@@ -112,48 +112,48 @@ def algorithm_one(
         if singular:
             message = f"M became singular (rank {_rank(M)} of {len(M)}) at step {steps} of round {n_rounds}"
         separator = run.separate(M)
-        if np.linalg.norm(M - before) <= SETTLED * np.linalg.norm(before):
+        if np.linalg.norm(M - before) <= CONVERGED * np.linalg.norm(before):
             break
     return run.result(separator, M, n_steps, message)
 
 
 class _Run:
-    """The problem in the principal axes of the data, where S is diagonal, and what was found so far."""
+    """The problem in the principal axes of the data, where S is diagonal, with the best bound and the history so far."""
 
     def __init__(self, X, y, C, rho, weight, fit_intercept, tol):
         self.X, self.y, self.C, self.rho, self.weight, self.tol = X, y, C, rho, weight, tol
         self.options = {"sample_weight": weight, "fit_intercept": fit_intercept, "tol": tol}
         mean = weight @ X / weight.sum()
-        # Not the eigenvalues of S, which know half the digits.
+        # The eigenvalues of S would have half the digits.
         _, deviations, axes = np.linalg.svd(np.sqrt(weight)[:, None] * (X - mean), full_matrices=False)
         kept = deviations > len(deviations) * EPS * deviations[0]
         self.S, self.axes = deviations[kept] ** 2, axes[kept].T
         self.mean = mean if fit_intercept else np.zeros_like(mean)
         self.rows = (X - self.mean) @ self.axes
-        # Without an intercept the mean may stick out of the range of S, where a metric costs nothing: no bound then.
+        # Without an intercept the mean may lie outside of the range of S, where a metric costs nothing: there is no bound then.
         outside = mean - self.axes @ (self.axes.T @ mean)
         self.bounded = fit_intercept or np.linalg.norm(outside) <= 1e-12 * np.linalg.norm(mean)
         self.best_bound, self.history = 0.0, []
 
     def separate(self, M) -> HingeResult:
-        """Lines 7 to 9: the SVM of z = Sigma^{1/2}V'x, in the coordinates of w; noted with its objective and bound."""
+        """Lines 7 to 9: solve the SVM of z = Sigma^{1/2}V'x, and add its objective and bound to the history."""
         L = _root(M)
-        found = hinge_svm(self.rows @ L.T, self.y, self.C, **self.options)
-        objective = found.objective + self.rho * np.trace(M * self.S)
-        self.best_bound = max(self.best_bound, self._bound(found.alpha))
+        svm = hinge_svm(self.rows @ L.T, self.y, self.C, **self.options)
+        objective = svm.objective + self.rho * np.trace(M * self.S)
+        self.best_bound = max(self.best_bound, self._bound(svm.alpha))
         gap = relative_gap(objective, self.best_bound)
         entry = {"objective": objective, "dual_objective": self.best_bound, "gap": gap, "rank": _rank(M)}
         self.history.append(entry | {"round": len(self.history)})
-        return replace(found, coef=L.T @ found.coef)
+        return replace(svm, coef=L.T @ svm.coef)
 
     def _bound(self, alpha):
-        """sum alpha, shrunk until g'S^{-1}g <= 2 rho: the dual of Eq. 12."""
+        """Dual objective of Eq. 12: sum alpha, scaled down until g'S^{-1}g <= 2 rho."""
         length = np.linalg.norm(self.rows.T @ (self.y * alpha) / np.sqrt(self.S))
         scale = min(1.0, np.sqrt(2 * self.rho) / length) if length > 0 else 1.0
         return scale * alpha.sum() if self.bounded else 0.0
 
     def result(self, separator, M, n_steps, message):
-        """The last separator and metric in the user's units, with the objective that they have there."""
+        """The last separator and metric in the user's units, with their objective there."""
         w, root = self.axes @ separator.coef, _root(M)
         b = separator.intercept - self.mean @ w
         v = np.linalg.lstsq(root.T, separator.coef, rcond=None)[0]
@@ -166,7 +166,7 @@ class _Run:
 
 
 def _descend(M, w, rho_S, descent):
-    """Lines 11 to 18: (M, steps taken, whether M is singular now)."""
+    """Lines 11 to 18: (M, steps taken, True if M is singular)."""
     first, t, singular = M, descent.step, _rank(M) < len(M)
     for step in range(descent.n_steps):
         if singular:
@@ -175,7 +175,7 @@ def _descend(M, w, rho_S, descent):
         u = np.linalg.solve(base, w)
         before, (M, rank) = M, _projected(base + t * (0.5 * np.outer(u, u) - np.diag(rho_S)))
         singular, t = rank < len(M), t if descent.reset else descent.shrink * t
-        if np.linalg.norm(M - before) <= SETTLED * np.linalg.norm(before):
+        if np.linalg.norm(M - before) <= CONVERGED * np.linalg.norm(before):
             break
     return M, step + 1, singular
 
@@ -188,12 +188,12 @@ def _projected(M):
 
 
 def _rounding(values):
-    """Eigenvalues up to this are zero, the largest being the last."""
+    """Threshold below which eigenvalues (in ascending order) are rounding errors."""
     return 10 * len(values) * EPS * max(values[-1], 0.0)
 
 
 def _spectrum(M):
-    """Eigenvalues and vectors of M that are not rounding."""
+    """Eigenvalues and eigenvectors of M, without those that are rounding errors."""
     values, vectors = np.linalg.eigh(M)
     kept = values > _rounding(values)
     return values[kept], vectors[:, kept]
@@ -204,12 +204,12 @@ def _rank(M):
 
 
 def _root(M):
-    """L with M = L'L; a row of zeros where nothing of M is left."""
+    """L with M = L'L; a row of zeros if M is zero."""
     values, vectors = _spectrum(M)
     return (vectors * np.sqrt(values)).T if len(values) else np.zeros((1, len(M)))
 
 
 def _signed(L):
-    """L with the largest entry of every row positive: which sign a decomposition gives is left to chance."""
+    """L with the largest entry of every row positive, since the signs of a decomposition are arbitrary."""
     largest = L[np.arange(len(L)), np.abs(L).argmax(axis=1)]
     return L * np.where(largest < 0, -1.0, 1.0)[:, None]

@@ -1,4 +1,7 @@
-"""Alternate the closed-form metric with the separators: the repaired form of the paper's Algorithm 1."""
+"""Alternating minimisation over the metric and the separators: two repaired forms of the paper's Algorithm 1.
+
+`solve_alternating` takes the metric in closed form, `solve_projected_gradient` takes projected gradient steps.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,15 @@ import numpy as np
 from ..problem import Quadratics
 from .problem import State, initial_state
 
-DECAY = 0.3  # of eta from one round to the next, until the eta that was asked for
-SMALLEST_ETA = 1e-12  # relative to where the continuation starts, where eta = 0 was asked for
+DECAY = 0.3  # factor of eta from one round to the next, down to the eta of the problem
+SMALLEST_ETA = 1e-12  # last eta of a problem with eta = 0, relative to the first
 
 
 def solve_alternating(problem):
-    """Minimise by turns over M (a geometric mean, in closed form) and over the separators; stops on the gap.
+    """Alternate between M (a geometric mean, in closed form) and the separators, until the gap is small enough.
 
-    Monotone, and convergent to the global optimum for eta > 0, but slow as eta goes to zero: so eta comes down from
-    where it equals the weights in size. With eta = 0 the gap is that of the unsmoothed problem. Iterations are rounds.
+    The method is monotone and converges to the global optimum for eta > 0, but slowly as eta goes to zero. So eta decreases
+    from the size of the weights. With eta = 0 the gap is that of the unsmoothed problem. Iterations are rounds.
     """
     state = initial_state(problem)
     columns = np.arange(problem.n_columns)
@@ -28,26 +31,26 @@ def solve_alternating(problem):
             break
         eta = max(DECAY * eta, smallest)
         B = norm.with_eta(eta).at(state.W).inverse_metric(problem.penalty)
-        tol = 0.1 * problem.tol  # a looser one would accept the start, and nothing would move
+        tol = 0.1 * problem.tol  # a looser one would accept the starting point unchanged
         state.take(columns, problem.hinge(columns, Quadratics((B + B.T)[None] / 2), tol, state.start(columns)))
         gap = state.certify(eta=eta)
     state.n_iter = len(state.history) - 1  # rounds are what `max_iter` counts here
     return state.result()
 
 
-# -- Separators, then projected gradient steps on M, in turns: the paper's Algorithm 1, preconditioned and made monotone
+# -- Projected gradient steps on M: Algorithm 1, preconditioned and made monotone -------------------------------------
 
 
 INNER_STEPS = 20
-FLOOR = 1e-6  # of the largest eigenvalue of M in whitened coordinates
+FLOOR = 1e-6  # smallest eigenvalue of M in whitened coordinates, relative to the largest
 
 
 def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
-    """Descend until the objective stalls.
+    """Alternate between the separators and projected gradient steps on M, until the objective stalls.
 
-    In the result, and in every entry of its history, ``objective`` is the value at (W, b, M) as they stand,
+    In the result, and in every entry of its history, ``objective`` is the value at the current (W, b, M),
     ``dual_objective`` a lower bound of the minimum over all three, and ``gap`` the relative difference. An entry's
-    ``best_metric_objective`` is what the same (W, b) would have with the best M for them, as the other solvers do.
+    ``best_metric_objective`` is the value of the same (W, b) with the best M, which the other solvers report.
     """
     norm, penalty = problem.norm, problem.penalty
     K, n = problem.Y.shape
@@ -72,7 +75,7 @@ def solve_projected_gradient(problem, max_rounds=50, stall=1e-7):
 
 
 def _value(N, Q, penalty):
-    """1/2 tr(N^{-1}Q) + rho tr N, or the first term alone where tr N = kappa."""
+    """1/2 tr(N^{-1}Q) + rho tr N, or the first term alone if tr N = kappa is a constraint."""
     return 0.5 * np.trace(np.linalg.solve(N, Q)) + penalty.metric_cost(N)
 
 
@@ -99,7 +102,7 @@ def _descend(N, V, smoothing, penalty, problem):
 
 
 def _project(N, penalty):
-    """Onto the positive definite matrices (eigenvalues above a floor), of trace kappa where that is the constraint."""
+    """Project onto the positive definite matrices (eigenvalues above a floor), of trace kappa if that is a constraint."""
     values, vectors = np.linalg.eigh((N + N.T) / 2)
     values = np.maximum(values, FLOOR * max(values[-1], 1e-300))
     return penalty.feasible_metric((vectors * values) @ vectors.T)
