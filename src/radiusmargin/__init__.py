@@ -27,19 +27,23 @@ try:
 except _NotInstalled:  # a source tree that was never installed
     __version__ = "0+unknown"
 
-__all__ = [
-    "FSVM",
-    "FSVMCV",
-    "MRSVM",
-    "MSVM",
-    "RMM",
-    "SVM",
-    "SVML",
-    "AutoSVM",
-    "FSVMAlgorithm1",
-    "KernelMap",
-    "RSVMMuPlus",
-    "RSVMPlus",
-    "SemiWhitening",
-    "SigmaSVM",
+__all__ = [  # noqa: RUF022 (grouped)
+    # Start here: hyper-parameters are chosen by cross-validation.
+    "AutoSVM",  # linear and kernel SVMs, tuned and averaged
+    "FSVMCV",  # the same search with every choice open; one kernel, linear by default
+    # One model with given hyper-parameters.
+    "FSVM",  # F-SVM: separator and metric learned together
+    "SVM",  # the plain SVM
+    # Models that F-SVM is compared with.
+    "RMM",  # relative margin machine
+    "RSVMPlus",  # R-SVM+
+    "RSVMMuPlus",  # R-SVM_mu+
+    "MRSVM",  # MR-SVM: feature weights by margin and radius
+    "SigmaSVM",  # norm mixed with the covariance
+    "MSVM",  # linear map into the unit ball
+    "SVML",  # learned metric of the Gaussian kernel
+    "FSVMAlgorithm1",  # F-SVM by the paper's algorithm as printed
+    # Transformers.
+    "KernelMap",  # explicit features of a kernel
+    "SemiWhitening",  # the paper's initialisation
 ]

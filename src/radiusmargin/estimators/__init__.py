@@ -1,4 +1,8 @@
-"""The models: scikit-learn estimators, one file each."""
+"""The models as scikit-learn estimators, one file each.
+
+Shared by them: `base` (fit and predict), `features` (the space of a model), `decision` (scores, classes, probabilities), `family` (whitening
+exponents and metrics), `expansion` (kernel machines), `kernel_map` and `kernel_pca`; `registry` lists all models.
+"""
 
 from .algorithm_one import FSVMAlgorithm1
 from .dimension_path import DimensionPath, LeadingFeatures, kernel_dimension_path

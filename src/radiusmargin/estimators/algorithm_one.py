@@ -1,4 +1,4 @@
-"""F-SVM by the algorithm that its paper prints, for those who want to see what it does."""
+"""Algorithm 1 of the F-SVM paper as printed, for comparison with the exact solver."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .family import MetricTransformerMixin
 
 @estimator
 class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseBaseline):
-    """F-SVM, Eq. 12 of its paper, by the paper's Algorithm 1 taken at its word.
+    """F-SVM (Eq. 12 of its paper) by the paper's Algorithm 1 as printed.
 
-    Means to minimise ``1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b)) + rho tr(MS)`` over separators w, b and
-    metrics M, where S is the scatter of the features in the units they come in. It does not get there: see Notes. `FSVM` solves
-    the same model exactly (``FSVM(rho=...)``), and ``FSVM(solver="projected-gradient")`` is a variant of the algorithm
-    that works in whitened coordinates and cannot raise its objective.
+    The aim is to minimise ``1/2 w'M^{-1}w + C sum_i s_i max(0, 1 - y_i (w'x_i + b)) + rho tr(MS)`` over separators w, b and
+    metrics M, where S is the scatter of the features in their units. The algorithm does not reach the minimum: see Notes.
+    ``FSVM(rho=...)`` solves the same model exactly. ``FSVM(solver="projected-gradient")`` is a variant of the algorithm in
+    whitened coordinates that cannot increase its objective.
 
     Parameters
     ----------
@@ -31,43 +31,43 @@ class FSVMAlgorithm1(MetricTransformerMixin, ColumnwiseBaseline):
     rho : float, default=1.0
         Weight of tr(MS).
     step : float, default=1.0
-        The step length t at the start of every round; 1 in the print.
+        Step length t at the start of every round; the paper prints 1.
     shrink : float in (0, 1], default=0.9
-        The factor beta of t after every gradient step. The paper gives no value.
+        Factor beta of t after every gradient step. The paper gives no value.
     n_steps : int, default=200
-        Most gradient steps of a round; the paper writes "while not converged".
+        Most gradient steps in a round; the paper writes "while not converged".
     n_rounds : int, default=15
         Most rounds of separator and metric; the paper writes "until M and (w, b) converge".
     reset : bool, default=False
-        True for the inner loop as printed, which sets M and t back in every turn and so takes one step; False sets them
+        True resets M and t in every iteration of the inner loop, as printed, which amounts to one step. False sets them once,
         before the loop.
     kernel, gamma, degree, coef0, n_components
         The kernel map, as in `FSVM`.
     fit_intercept, class_weight, tol, random_state, verbose
-        As in `FSVM`; `tol` is the gap of the SVMs inside.
+        As in `FSVM`; `tol` is the gap of the inner SVM problems.
     max_iter : int, default=1000
         Not used: `n_rounds` and `n_steps` take its place.
 
     Attributes
     ----------
     classes_, coef_, intercept_, components_, n_iter_
-        As in `FSVM`; with more than two classes every pair has a metric of its own, from its own rows, and M is their mean.
+        As in `FSVM`. With more than two classes every pair has its own metric, from its own rows, and M is their mean.
         `n_iter_` counts gradient steps.
     objective_, dual_objective_, dual_gap_, max_dual_gap_ : float
-        Value of the problem above at the separators and metrics where the algorithm ended, a lower bound of its minimum, and
-        the relative difference, which hardly ever is small; and the largest one of a problem.
+        Objective at the last separators and metrics, a lower bound of its minimum, and the relative difference, which is hardly
+        ever small; and the largest relative gap of one problem.
     history_ : list of dict
         Objective, dual objective, gap and rank of M, in every round of every problem.
     messages_ : list of str
-        For every problem where M became singular, or nothing.
+        For every problem, the step at which M became singular, or an empty string.
 
     Notes
     -----
-    The metric that minimises the model has rank one, and a gradient step with M^{-1} in it cannot reach it. The projection on
-    the closed cone makes M singular where a step is too long, in its first step if t = 1 and features are standardised. There
-    the algorithm ends, with a warning, and the separator is that of the singular metric: a projection on the directions that
-    were left, if any. With steps that are short enough it returns little more than its start, the semi-whitened SVM. The
-    initial metric has the scale that is printed, which is wrong, and which C makes up for.
+    The optimal metric has rank one, and gradient steps, which contain M^{-1}, cannot reach it. If a step is too long, the projection
+    on the closed cone makes M singular: in the first step if t = 1 and features are standardised. The algorithm ends there with
+    a warning, and the separator is that of the singular metric, a projection on the remaining directions, if any. With short
+    steps it returns little more than its start, the semi-whitened SVM. The initial metric has the printed scale, which is
+    wrong (erratum E3); C compensates for it.
 
     References
     ----------

@@ -21,15 +21,15 @@ _MAP_PARAMETERS = ("kernel", "gamma", "degree", "coef0", "random_state")
 
 
 class LeadingFeatures(TransformerMixin, BaseEstimator):
-    """The first columns of X: in place of a kernel, for features that are there already.
+    """Transformer that returns the first columns of X: stands in for a kernel if its features are already computed.
 
-    A model whose `kernel` is a transformer is linear in what that returns, in the units it has: features of a
-    kernel map must not be standardised.
+    A model whose `kernel` is a transformer is linear in the returned features and does not standardise them, as features of a
+    kernel map require.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        How many columns; None takes all.
+        Number of columns; None takes all.
 
     Examples
     --------
@@ -65,10 +65,10 @@ class DimensionPath:
     ----------
     dimensions : ndarray of shape (n_dimensions,)
     names : tuple of str
-        Of the models.
+        Names of the models.
     scores : ndarray of shape (n_models, n_dimensions, n_folds)
     scoring : str
-        What the scores are.
+        Name of the score.
     """
 
     dimensions: np.ndarray
@@ -78,18 +78,18 @@ class DimensionPath:
 
     @property
     def mean(self) -> np.ndarray:
-        """Mean over the folds: shape (n_models, n_dimensions)."""
+        """Mean scores over the folds, of shape (n_models, n_dimensions)."""
         return self.scores.mean(axis=2)
 
     @property
     def standard_error(self) -> np.ndarray:
-        """Of the mean over the folds (they share training rows, so that this is a rough guide)."""
+        """Standard errors of the mean scores: a rough guide, since folds share training rows."""
         folds = self.scores.shape[2]
         return self.scores.std(axis=2, ddof=1) / np.sqrt(folds) if folds > 1 else np.zeros(self.mean.shape)
 
     @property
     def best(self) -> dict[str, int]:
-        """The dimension with the highest mean for every model; ties go to the smaller one."""
+        """Dimension with the highest mean score, by model; ties go to the smaller one."""
         return {name: int(self.dimensions[row.argmax()]) for name, row in zip(self.names, self.mean, strict=True)}
 
 
@@ -103,23 +103,22 @@ def kernel_dimension_path(
     cv: Any = 5,
     scoring: str | Callable | None = None,
 ) -> DimensionPath:
-    """Cross-validated scores as a function of the number of kernel components.
+    """Cross-validate models at several numbers of kernel components.
 
-    The map is fitted once per fold, with the largest dimension; smaller ones are its leading columns, which
-    is what kernel PCA with fewer components returns.
+    The map is fitted once per fold, with the largest dimension. Smaller dimensions are its leading columns, which kernel PCA
+    with fewer components would return.
 
     Parameters
     ----------
     estimators : classifier or dict of str to classifier
-        Models with a `kernel` parameter: those of this package, or scikit-learn's `SVC`. Other classifiers
-        are fitted on the features as they are.
+        Models with a `kernel` parameter: those of this package, or scikit-learn's `SVC`. Other classifiers are fitted to the
+        mapped features and need a `kernel_map`.
     X : array-like of shape (n_samples, n_features)
         (n_samples, n_samples) for a precomputed kernel.
     y : array-like of shape (n_samples,)
     dimensions : sequence of int
     kernel_map : KernelMap or None, default=None
-        The map for all models; by default each has that of its own parameters. Its `n_components` is not
-        used.
+        Map for all models; by default each model uses the map of its own parameters. Its `n_components` is not used.
     cv : int, splitter or iterable, default=5
     scoring : str, callable or None, default=None
         None is the accuracy.
@@ -164,7 +163,7 @@ def _map_of(estimator, kernel_map, largest):
     if kernel_map is None:
         parameters = estimator.get_params(deep=False)
         if "kernel" not in parameters:
-            raise ValueError(f"{type(estimator).__name__} has no kernel parameter: give a kernel_map for it.")
+            raise ValueError(f"{type(estimator).__name__} has no kernel parameter: pass a kernel_map.")
         if hasattr(parameters["kernel"], "fit_transform"):
             kernel_map = parameters["kernel"]
         else:

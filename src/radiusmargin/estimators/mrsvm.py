@@ -1,4 +1,4 @@
-"""MR-SVM: weights of the features that trade the margin against a bound of the radius."""
+"""MR-SVM: feature weights that balance the margin against a bound of the radius."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .family import MetricTransformerMixin
 
 
 class MRSVM(MetricTransformerMixin, ConicClassifier):
-    """Support vector machine that weighs its features by margin and radius.
+    """Support vector machine with learned feature weights, by margin and radius.
 
     Minimises, over separators and weights mu on the simplex,
 
@@ -23,7 +23,7 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the loss, whatever the common unit of the features; they should be standardised.
+        Weight of the loss. It does not depend on a common unit of the features, which should be standardised.
     kernel, gamma, degree, coef0, n_components
         The kernel map, as in `FSVM`.
     fit_intercept, class_weight, tol, max_iter, random_state, verbose
@@ -38,7 +38,7 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
     radius_bound_ : ndarray of shape (n_problems,)
         ``sqrt(s(mu))``.
     components_ : ndarray of shape (n_features, n_features)
-        ``diag(sqrt(mu))``, of the mean mu over the problems: `transform` keeps the features where they stand.
+        ``diag(sqrt(mu))`` with the mean mu over the problems: `transform` keeps the order of the features.
 
     References
     ----------
@@ -47,7 +47,7 @@ class MRSVM(MetricTransformerMixin, ConicClassifier):
 
     Examples
     --------
-    The second feature tells nothing and gets no weight:
+    The second feature is uninformative and gets no weight:
 
     >>> from radiusmargin import MRSVM
     >>> model = MRSVM().fit([[-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]], [0, 0, 1, 1])

@@ -15,9 +15,8 @@ class MSVM(MetricTransformerMixin, ConicClassifier):
     Minimises ``1/2 |v|^2 + C sum_i s_i max(0, 1 - y_i (v'A x_i + b))`` over separators v, b and maps A
     subject to ``|A (x_i - xbar)| <= 1`` for all points, xbar being the weighted mean.
 
-    The problem is not convex in (v, A), and the gradient projection that was published for it is a heuristic.
-    Here it is solved globally: with ``w = A'v`` and the map eliminated, what is left is the convex quadratic
-    program
+    The problem is not convex in (v, A), and the published gradient projection is a heuristic. Here it is solved globally: with
+    ``w = A'v`` and the map eliminated, the problem becomes the convex quadratic program
 
         min  1/2 max_i (w'(x_i - xbar))^2 + C sum_i s_i max(0, 1 - y_i (w'x_i + b))
 
@@ -29,8 +28,7 @@ class MSVM(MetricTransformerMixin, ConicClassifier):
     C : float, default=1.0
         Weight of the loss; it has no unit.
     kernel, gamma, degree, coef0, n_components
-        The kernel map, as in `FSVM`. Limit `n_components`: in the full feature space of a kernel the outputs
-        are free, and the labels are interpolated.
+        The kernel map, as in `FSVM`. Limit `n_components`: in the full feature space of a kernel any labels are interpolated.
     fit_intercept, class_weight, tol, max_iter, random_state, verbose
         As in `FSVM`.
 
@@ -43,8 +41,7 @@ class MSVM(MetricTransformerMixin, ConicClassifier):
     bound_active_ : list of ndarray
         For each problem (one, or one per pair of classes) the rows of X that touch the ball and carry a multiplier.
     components_ : ndarray of shape (rank, n_features)
-        L with ``L'L = ww' / bound^2``, of rank one; with several classes the root of the mean of their
-        metrics.
+        L with ``L'L = ww' / bound^2``, of rank one; with several classes the root of their mean metric.
 
     References
     ----------

@@ -1,7 +1,8 @@
-"""What is tried of each model: grids that are laid out for a number of configurations, not thinned to it.
+"""The registry of models, which tests, documentation, command line and experiments read, and their hyper-parameter grids.
 
-Everything turns around C, so that every grid has at least three values of it near its centre, however few configurations
-there are. What is left over goes to the model's own parameters, and to gamma, first to none more than to C.
+First grids that adapt to a budget of configurations: every grid has at least three values of C near its centre; the rest of the
+budget is shared by the model's own parameters and gamma, none with more values than C. Then the entries `MODELS`, and the functions
+that look them up.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from .sigma_svm import SigmaSVM
 from .svm import SVM
 from .svml import SVML
 
-#: Fewest values of C: one can then tell whether the best of them is inside.
+#: Fewest values of C: enough to see whether the best one is inside the range.
 LEAST_C = 3
 
 
 @dataclass(frozen=True)
 class Powers:
-    """Powers of two around a centre, as many as one asks for.
+    """A range of powers of two around a centre.
 
     Attributes
     ----------
     centre : float
         Exponent of 2 in the middle.
     spacing : float
-        Distance of the exponents; less where that many would leave the range.
+        Distance of the exponents; smaller if that many values would leave the range.
     reach : float
-        Farthest exponent from the centre.
+        Largest distance of an exponent from the centre.
     most : int
-        Most values that are of use.
+        Largest useful number of values.
     """
 
     centre: float
@@ -48,7 +49,7 @@ class Powers:
     most: int = 1000
 
     def values(self, n: int) -> list[float]:
-        """`n` powers, the middle ones first to be kept.
+        """Return `n` powers around the centre.
 
         >>> [Powers(0, 3, 12).values(n) for n in (1, 3)]
         [[1.0], [0.125, 1.0, 8.0]]
@@ -68,9 +69,9 @@ class Grid:
     ----------
     C : Powers
     gamma : Powers or None
-        The Gaussian kernel's, None for linear features.
+        Values of gamma of the Gaussian kernel; None for linear features.
     own : dict of str to list
-        The model's own parameters, from end to end.
+        All values of the model's own parameters.
     """
 
     C: Powers
@@ -78,11 +79,11 @@ class Grid:
     own: Mapping[str, Sequence] = field(default_factory=dict)
 
     def without(self, names) -> Grid:
-        """The grid where these parameters are not to be chosen."""
+        """Return the grid without some parameters."""
         return replace(self, own={name: values for name, values in self.own.items() if name not in names})
 
     def within(self, budget: int) -> dict[str, list]:
-        """Values to try of every parameter: at most `budget` configurations, but never fewer than three values of C.
+        """Return values to try for every parameter: at most `budget` configurations, but at least three values of C.
 
         >>> grid = Grid(C=Powers(0, 3, 12), own={"lam": [0.01, 0.1, 1.0, 10.0]})
         >>> grid.within(6)
@@ -103,12 +104,12 @@ class Grid:
 
 
 def _least(lengths):
-    """Fewest configurations of a grid in which no axis is longer than that of C."""
+    """Return the fewest configurations of a grid in which no parameter has more values than C."""
     return prod(lengths.values()) * max(LEAST_C, *lengths.values())
 
 
 def _spread(values, n):
-    """``n`` of the values, each in the middle of its share of them.
+    """Choose ``n`` of the values, evenly spread.
 
     >>> [_spread([1, 2, 3, 4], n) for n in (1, 2, 3)]
     [[3], [2, 4], [1, 3, 4]]
@@ -116,18 +117,18 @@ def _spread(values, n):
     return [values[floor((i + 0.5) * len(values) / n)] for i in range(n)]
 
 
-# -- The registry of models: what tests, documentation, command line and experiments know of each ---------------------
+# -- The registry ------------------------------------------------------------------------------------------------------------
 
 
 BUDGET = 24  # configurations per grid
 
 LINEAR_C = Powers(centre=0, spacing=3, reach=12, most=24)
 KERNEL_C = Powers(centre=2, spacing=2, reach=10, most=12)
-# Cone programs have few values of C, for time: farther apart, for image and splice want 2^4 and more where small sets want 1.
+# Conic programs are slow and have few values of C, farther apart: image and splice need 2^4 and more, small sets 1.
 CONE_C = Powers(centre=3, spacing=3, reach=10, most=12)
-# Weights that sum to one make each feature small: C makes up for it.
+# Feature weights that sum to one make each feature small: C must be larger.
 SIMPLEX_C = Powers(centre=8, spacing=3, reach=10, most=12)
-# Whitened features are many and small: there C works at 2^-8 to 2^-2.
+# Whitened features are many and small: the best C lies in 2^-8 to 2^-2.
 WHITE_C = Powers(centre=-5, spacing=2, reach=7, most=12)
 HALF_WHITE_C = Powers(centre=-1, spacing=2, reach=9, most=12)
 GAMMA = Powers(centre=-5, spacing=2, reach=6, most=6)
@@ -146,13 +147,13 @@ class ModelEntry:
     estimator : type
         The class.
     fixed : dict
-        Constructor parameters that make this entry of the class.
+        Constructor parameters of this entry.
     grid, kernel_grid : Grid
         Hyper-parameters to try with linear features, and with the RBF kernel.
     instances : tuple of dict
         Parameters of the instances that scikit-learn's estimator checks are run on.
     reference : str
-        Where the model comes from.
+        The publication of the model.
     in_paper : bool
         Whether it is a column of the F-SVM paper's tables.
     exact : bool
@@ -172,7 +173,7 @@ class ModelEntry:
 
 
 def _grids(linear=None, kernel=None, *, kernel_C=KERNEL_C) -> dict[str, Grid]:
-    """Both grids, from the model's own parameters and how large C is with a kernel."""
+    """Return both grids, from the model's own parameters and the range of C with a kernel."""
     return {
         "grid": Grid(C=LINEAR_C, own=linear or {}),
         "kernel_grid": Grid(C=kernel_C, gamma=GAMMA, own=kernel or {}),
@@ -194,11 +195,11 @@ DO_MR = (
 XU = "Z. Xu, K. Weinberger, O. Chapelle, Distance metric learning for kernel machines, 2012"
 ZHU = "X. Zhu, P. Gong, Z. Zhao, C. Zhang, Learning similarity metric with SVM, IJCNN 2012"
 
-# In whitened kernel features all outputs are free, whatever the kernel: their number is what is tuned there.
+# In whitened kernel features any labels can be fitted, whatever the kernel: there the number of components is tuned.
 FEW = {"kernel": {"n_components": [10, 40, 160, 400]}, "kernel_C": WHITE_C}
 LAMBDAS = {"linear": {"lam": [0.01, 0.1, 1.0, 10.0]}, "kernel": {"lam": [0.1, 10.0]}}
-# Its initial metric is sqrt(rho) S^{-1/2}, small as 1/sqrt(n): C makes up for it. The range of rho is that of the code that
-# the authors released.
+# The initial metric of Algorithm 1 is sqrt(rho) S^{-1/2}, of order 1/sqrt(n): C must be larger. The range of rho is that of
+# the authors' released code.
 PRINTED = {
     "grid": Grid(C=Powers(centre=5, spacing=3, reach=12, most=24), own={"rho": [2.0**-8, 2.0**-4, 1.0, 2.0**4]}),
     "kernel_grid": Grid(C=Powers(centre=5, spacing=3, reach=12, most=12), gamma=GAMMA, own=FEW["kernel"]),
@@ -206,7 +207,7 @@ PRINTED = {
 
 
 def _printed(key, step, **options):
-    """Algorithm 1 with a step length; 1 is printed."""
+    """Return the entry of Algorithm 1 with a step length; the paper prints 1."""
     return ModelEntry(key=key, name=f"Algorithm 1, t = {step:g}", estimator=FSVMAlgorithm1, fixed={"step": step},
                       **PRINTED, reference=WU, exact=False, **options)  # fmt: skip
 
@@ -216,7 +217,7 @@ MODELS = (
     # `SVM` itself works in the units of the data.
     ModelEntry(key="svm", name="SVM", estimator=FSVM, fixed={"whitening": 0.0}, **_grids(),
                reference=CORTES, in_paper=True),
-    # The largest bound hardly binds: the SVM must be within every competitor's reach.
+    # The largest bound is hardly active, so that the grid contains nearly the SVM.
     ModelEntry(key="rmm", name="RMM", estimator=RMM, **_grids({"B": [1.2, 2.5, 10.0, 100.0]}, {"B": [1.5, 10.0]}, kernel_C=CONE_C),
                instances=({}, {"B": float("inf")}), reference=SHIVASWAMY, in_paper=True),
     ModelEntry(key="rsvm-plus", name="R-SVM+", estimator=RSVMPlus, **_grids(**LAMBDAS, kernel_C=CONE_C),
@@ -241,7 +242,7 @@ MODELS = (
                instances=({}, {"D": 1.0}), reference=SHIVASWAMY),
     ModelEntry(key="mr-svm", name="MR-SVM", estimator=MRSVM, **_grids(kernel_C=SIMPLEX_C), reference=DO_MR),
     ModelEntry(key="msvm", name="MSVM", estimator=MSVM, **_grids(**FEW), reference=ZHU),
-    # A Gaussian kernel it has in any case. At the largest lam hardly anything is learned, and it is the SVM.
+    # It always has a Gaussian kernel. At the largest lam the metric hardly moves, and the model is nearly the SVM.
     ModelEntry(key="svml", name="SVML", estimator=SVML, **_grids({"lam": [0.001, 0.01, 0.1, 1.0]}, {"lam": [0.01, 1.0]}),
                reference=XU),
     _printed("algorithm-1", 1.0, instances=({"C": 1000.0, "step": 1e-6, "n_rounds": 2},)),
@@ -252,7 +253,7 @@ MODELS = (
 
 
 def list_models() -> tuple[ModelEntry, ...]:
-    """All models, those of the paper's tables in the order of their columns.
+    """Return all models, those of the paper's tables in the order of their columns.
 
     >>> [entry.name for entry in list_models() if entry.in_paper]
     ['SVM', 'RMM', 'R-SVM+', 'R-SVM_mu+', 'F-SVM']
@@ -261,7 +262,7 @@ def list_models() -> tuple[ModelEntry, ...]:
 
 
 def get_model(name: str) -> ModelEntry:
-    """The entry with this key or name, in upper or lower case.
+    """Return the entry with this key or name; case is ignored.
 
     Parameters
     ----------
@@ -280,14 +281,14 @@ def get_model(name: str) -> ModelEntry:
 
 
 def make_model(name: str, **parameters) -> BaseEstimator:
-    """An estimator: the entry's own parameters, then those given.
+    """Build the estimator of an entry; given parameters override the entry's own.
 
     Parameters
     ----------
     name : str
         As in `get_model`.
     **parameters
-        Of the constructor.
+        Parameters of the constructor.
 
     Examples
     --------

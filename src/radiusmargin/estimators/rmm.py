@@ -19,8 +19,8 @@ class RMM(ConicClassifier):
     C : float, default=1.0
         Weight of the loss. Its unit is that of the features, which should be standardised.
     B : float in [1, inf], default=2.0
-        Bound of the outputs, hard for every training point. From the largest output of the SVM on, nothing
-        changes any more: ``B=np.inf`` is the SVM.
+        Hard bound of the outputs at every training point. It has no effect above the largest output of the SVM:
+        ``B=np.inf`` is the SVM.
     kernel, gamma, degree, coef0, n_components
         The kernel map, as in `FSVM`.
     fit_intercept, class_weight, tol, max_iter, random_state, verbose

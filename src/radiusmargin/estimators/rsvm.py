@@ -1,4 +1,4 @@
-"""R-SVM+ and R-SVM_mu+: the largest distance of two points as the radius."""
+"""R-SVM+ and R-SVM_mu+: radius-margin models whose radius is the largest distance of two points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .family import MetricTransformerMixin
 
 @estimator
 class _RSVM(MetricTransformerMixin, ConicClassifier):
-    """What R-SVM+ and R-SVM_mu+ share: C and lam, and pairs of rows found by constraint generation."""
+    """Base of R-SVM+ and R-SVM_mu+: C and lam, and pairs of rows found by constraint generation."""
 
     _hyperparameters = ("lam",)
 
@@ -28,15 +28,15 @@ class _RSVM(MetricTransformerMixin, ConicClassifier):
 
 
 class RSVMPlus(_RSVM):
-    """R-SVM+: the separator scales the features itself, and pays for the largest distance of two points.
+    """R-SVM+: the separator also scales the features, and the largest distance of two scaled points is penalised.
 
     Minimises ``1/2 |w|^2 + lam r + C sum_i s_i max(0, 1 - y_i (w'x_i + b))``, where r is half the largest
     squared distance of two points of ``x * w``. It is the SVM on ``x * sqrt(metric)``, for a diagonal metric
     that the farthest pairs set.
 
-    **Where the formula comes from.** The F-SVM paper compares with R-SVM+ but prints no formula of it ("controlling both the
-    radius and margin with w"), and the paper of Do and Kalousis was not at hand when this was written. The objective above
-    is how its authors' description reads; if yours differs, trust theirs.
+    **Source of the formula.** The F-SVM paper compares with R-SVM+ but prints no formula ("controlling both the radius and margin
+    with w"), and the paper of Do and Kalousis was not available when this was written. The objective above follows the
+    description; if it differs from theirs, trust theirs.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class RSVMPlus(_RSVM):
 
 
 class RSVMMuPlus(_RSVM):
-    """R-SVM_mu+: weights of the features, which pay for the largest distance of two weighted points.
+    """R-SVM_mu+: learned feature weights, with a penalty on the largest distance of two weighted points.
 
     Minimises ``1/2 sum_k w_k^2 / mu_k + lam r + C sum_i s_i max(0, 1 - y_i (w'x_i + b))`` over separators and
     weights mu on the simplex, where r is half the largest squared distance of two points of ``x * sqrt(mu)``
@@ -112,7 +112,7 @@ class RSVMMuPlus(_RSVM):
     diameter_ : ndarray of shape (n_problems,)
         The largest distance of two weighted points: ``sqrt(2 r)``.
     components_ : ndarray of shape (n_features, n_features)
-        ``diag(sqrt(mu))``, of the mean mu over the problems: `transform` keeps the features where they stand.
+        ``diag(sqrt(mu))`` with the mean mu over the problems: `transform` keeps the order of the features.
 
     References
     ----------

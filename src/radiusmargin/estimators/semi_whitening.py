@@ -1,4 +1,4 @@
-"""The paper's initialisation, semi-whitened PCA, as a transformer of its own."""
+"""Semi-whitened PCA, the initialisation of the F-SVM paper, as a transformer."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
     Parameters
     ----------
     standardise : bool, default=True
-        False takes the covariance in place of R, in the units of the data, as the paper does; the result then depends
-        on those units.
+        False uses the covariance instead of R, as the paper does; the result then depends on the units of the data.
 
     Attributes
     ----------
     mean_ : ndarray of shape (n_features,)
     components_ : ndarray of shape (n_components, n_features)
-        The map L; square where the scatter has full rank, else one row per direction of its range. Of standardised rows directions
-        of less than 1e-4 deviations are left out, as by the `rank_tol` of `FSVM`.
+        The map L: square if the scatter has full rank, else one row per direction of its range. With standardised rows, directions
+        of less than 1e-4 deviations are left out, as with `rank_tol` of `FSVM`.
 
     Notes
     -----
@@ -50,10 +49,10 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
         self.standardise = standardise
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the map from the scatter of X; y is ignored."""
+        """Compute the map from the scatter of X; y is ignored."""
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         weight = check_weights(sample_weight, len(X))
-        rank_tol = RANK_TOL if self.standardise else 0.0  # else columns may be small by their units
+        rank_tol = RANK_TOL if self.standardise else 0.0  # columns may be small because of their units
         space = tempered_scatter(X, sample_weight=weight, standardise=self.standardise, rank_tol=rank_tol)
         roots = space.eigenvectors * space.eigenvalues**-0.25
         L = roots @ space.eigenvectors.T if len(space.eigenvalues) == X.shape[1] else roots.T
@@ -62,7 +61,7 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """``L (x - mean)`` for every row."""
+        """Map every row to ``L (x - mean)``."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return (X - self.mean_) @ self.components_.T

@@ -1,4 +1,4 @@
-"""Sigma-SVM: the SVM in a metric between that of the data's units and that of their covariance."""
+"""Sigma-SVM: an SVM whose norm is mixed with the covariance of the data."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ class SigmaSVM(MetricTransformerMixin, HingeBaseline):
     C : float, default=1.0
         Weight of the loss.
     D : float in [0, 1], default=0.5
-        Weight of the covariance in the norm. Meant for features of comparable units, standardised ones for
-        example.
+        Weight of the covariance in the norm. Features should have comparable units, for example standardised.
     kernel, gamma, degree, coef0, n_components
         The kernel map, as in `FSVM`.
     fit_intercept, class_weight, tol, max_iter, n_jobs, random_state, verbose
@@ -42,7 +41,7 @@ class SigmaSVM(MetricTransformerMixin, HingeBaseline):
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_
         As in `FSVM`.
     components_ : ndarray of shape (rank, n_features)
-        L with ``L'L = T^{-1}``, the same metric for all classes (the pseudo-inverse where T is singular).
+        L with ``L'L = T^{-1}``, the same metric for all classes (the pseudo-inverse if T is singular).
 
     Notes
     -----
@@ -76,7 +75,7 @@ class SigmaSVM(MetricTransformerMixin, HingeBaseline):
         space = _Space.of(rows, training.costs, float(self.D), bool(self.fit_intercept))
         results = self._solve_hinge(space.rows, training, callbacks, Quadratics(space.T[None]))
         coef, intercept = space.lift(np.array([r.coef for r in results]), np.array([r.intercept for r in results]))
-        if space.reduced is not None:  # what is certified is what is returned, rounded in the user's units
+        if space.reduced is not None:  # certify the returned separators, which are rounded in the user's units
             spread = space.reduced.whitened(coef, 1.0)
             losses = hinge_losses(rows, (coef, intercept), training.labels, training.costs)
             values = np.einsum("kd,kd->k", spread, spread) / space.reduced.total / 2 + self.C * losses
@@ -87,7 +86,7 @@ class SigmaSVM(MetricTransformerMixin, HingeBaseline):
 
 @dataclass(frozen=True, eq=False)
 class _Space:
-    """The rows and T in coordinates in which T has an inverse: the user's, or those of the range of Sigma."""
+    """Rows and T in coordinates in which T is invertible: the user's, or those of the range of Sigma."""
 
     rows: np.ndarray
     T: np.ndarray
@@ -98,8 +97,8 @@ class _Space:
     def of(cls, X, weight, D, centred):
         if X.shape[1] > WIDEST:
             raise ValueError(
-                f"SigmaSVM needs the covariance of all columns, of which {X.shape[1]:,} are too many (at most {WIDEST:,}). Use SVM, "
-                "which is D=0, or make fewer columns of them first, for example with sklearn.decomposition.TruncatedSVD."
+                f"SigmaSVM needs the covariance of all columns, and {X.shape[1]:,} are too many (at most {WIDEST:,}). Use SVM, which is "
+                "D=0, or reduce the columns first, for example with sklearn.decomposition.TruncatedSVD."
             )
         if D == 1:
             scatter = tempered_scatter(X, sample_weight=weight)
@@ -114,7 +113,7 @@ class _Space:
         return (coef, intercept) if self.reduced is None else self.reduced.lift(coef, intercept, centred=self.centred)
 
     def root(self):
-        """L with ``L'L`` the inverse of T, in the user's units; symmetric where T has unit diagonal."""
+        """Return L with ``L'L`` the inverse of T, in the user's units; symmetric if T has unit diagonal."""
         if self.reduced is not None:
             return metric_root(self.reduced.eigenvectors.T / np.sqrt(self.T)[:, None]) * self.reduced.inverse_scale
         scale = np.sqrt(np.diag(self.T))

@@ -1,4 +1,4 @@
-"""The plain support vector machine, on our own solver: the baseline of all others."""
+"""The plain support vector machine, with a certified solver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SVM(HingeBaseline):
     C : float, default=1.0
         Weight of the loss.
     kernel, gamma, degree, coef0, n_components
-        As in `FSVM` at whitening 0: with a kernel the model is `SVC`.
+        As in `FSVM` at whitening 0: with a kernel the model is that of `SVC`.
     fit_intercept, class_weight, tol, max_iter, cache_size, n_jobs, random_state, verbose
         As in `FSVM`.
 

@@ -24,12 +24,12 @@ METRICS = ("full", "diagonal")
 class SVML(MetricTransformerMixin, MarginClassifier):
     """Support vector metric learning: a kernel machine whose Gaussian kernel has a learned Mahalanobis metric.
 
-    The kernel is ``exp(-|L(x - z)|^2)``. L is made by steps down the gradient of ::
+    The kernel is ``exp(-|L(x - z)|^2)``. L is found by gradient descent on ::
 
         E(L) + lam |L - L_0|^2 / |L_0|^2,        L_0 = sqrt(gamma) I
 
-    where E is the error of the machine on rows held out, each once, with a logistic function in place of the step from right to
-    wrong. The model is then the machine of all rows in that metric ::
+    where E is the held-out error of the kernel machine, each row held out once, with a logistic function in place of the 0-1
+    loss. The model is then the kernel machine of all rows in that metric ::
 
         min over v, b:   1/2 v'Kv + C sum_i s_i max(0, 1 - y_i ((Kv)_i + b)),        K_ij = exp(-|L(x_i - x_j)|^2)
 
@@ -38,41 +38,41 @@ class SVML(MetricTransformerMixin, MarginClassifier):
     C : float, default=1.0
         Weight of the loss.
     lam : float, default=0.01
-        Weight of the distance of L from its start. E is at most 1, so that with ``lam=1`` hardly anything is learned.
+        Weight of the distance of L from its start. E is at most 1, so that with ``lam=1`` L hardly moves.
     metric : {"full", "diagonal"}, default="full"
-        Whether all of L is learned, or weights of the features only.
+        Learn all of L, or a diagonal matrix: feature weights.
     slope : float, default=5.0
         Slope of the logistic function, in units of the margin.
     n_folds : int, default=3
-        Parts that are held out in turn.
+        Number of folds for the held-out error.
     n_steps : int, default=30
-        Most steps. The fewer, the closer to the start.
+        Most gradient steps. With fewer, L stays closer to its start.
     kernel : {"rbf"}
-        There is no other.
+        Only the Gaussian kernel is supported.
     gamma : {"scale", "auto"} or float, default="scale"
-        Where the metric starts, as in `SVC`. Features should be standardised.
+        Scale of the initial metric, as in `SVC`. Features should be standardised.
     fit_intercept, class_weight, tol, max_iter, cache_size, n_jobs, verbose
-        As in `SVM`; `tol` is the gap of the machine.
+        As in `SVM`; `tol` is the gap of the kernel machine.
     random_state : int, RandomState instance or None, default=None
-        How rows are dealt to the parts.
+        Assigns rows to folds.
 
     Attributes
     ----------
     classes_, intercept_, objective_, dual_objective_, dual_gap_, max_dual_gap_, n_iter_, support_, support_vectors_, dual_coef_, n_support_
-        As in `SVM` with a kernel. Objectives are those of the machine **at the metric that is returned**. Of the metric
-        nothing is certified: E is not convex, and what is found depends on where it starts.
+        As in `SVM` with a kernel. Objectives are those of the kernel machine **at the returned metric**. The metric itself is not
+        certified: E is not convex, and the result depends on the start.
     components_ : ndarray of shape (n_features, n_features)
         L.
     validation_path_ : ndarray
-        E and penalty wherever they were computed, the start first; the least of them is that of `components_`.
+        Values of E plus penalty in the order of evaluation, the start first; `components_` is that of the smallest one.
 
     Notes
     -----
-    The article itself was not at hand: by accounts of it, it has squared slacks, one part that is held out, steps that end
-    when the error on a further part rises, and makes C along with L. Here slacks are those of `SVC`, every row is held out
-    once, `n_steps` ends the steps, and C is a parameter. Equal rows of one class count as one row of their weight together, so that none is
-    held out from itself. With more than two classes there is one metric for all pairs of classes, whose errors are added up.
-    A step takes time and memory of the order of n_samples^2 for every part.
+    The article itself was not available. According to accounts of it, it has squared slacks, one held-out part, early stopping on
+    a further part, and learns C along with L. Here slacks are those of `SVC`, every row is held out once, the number of steps is
+    `n_steps`, and C is a parameter. Equal rows of one class are merged into one row with their total weight, so that no copy of
+    a held-out row is trained on. With more than two classes one metric serves all pairs of classes, whose errors are summed. A
+    step takes time and memory of order n_samples^2 per fold.
 
     References
     ----------
@@ -80,7 +80,7 @@ class SVML(MetricTransformerMixin, MarginClassifier):
 
     Examples
     --------
-    The second feature tells nothing, and is shrunk:
+    The second feature is uninformative and is shrunk:
 
     >>> import numpy as np
     >>> from radiusmargin import SVML
@@ -133,14 +133,14 @@ class SVML(MetricTransformerMixin, MarginClassifier):
     def _fit_metric(self, training):
         gamma = resolve_gamma(self.gamma, training.X, training.costs)
         error = ValidationError(
-            training.X, np.asarray(training.labels), training.costs, float(self.C), self._dealt(training.codes),
+            training.X, np.asarray(training.labels), training.costs, float(self.C), self._folds(training.codes),
             float(self.slope), bool(self.fit_intercept), float(self.tol),
         )  # fmt: skip
         start = np.sqrt(gamma) * np.eye(training.X.shape[1])
         return svml(error, start, float(self.lam), diagonal=self.metric == "diagonal", n_steps=self.n_steps)
 
-    def _dealt(self, codes):
-        """The part of every row: those of a class are dealt in turn, in random order."""
+    def _folds(self, codes):
+        """Assign every row to a fold, stratified by class, in random order."""
         order = check_random_state(self.random_state).permutation(len(codes))
         fold = np.empty(len(codes), dtype=np.int64)
         fold[order[np.argsort(codes[order], kind="stable")]] = np.arange(len(codes)) % int(self.n_folds)
@@ -148,13 +148,13 @@ class SVML(MetricTransformerMixin, MarginClassifier):
 
     @by_rows
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """``L x`` for every row: Euclidean distances there are distances in the learned metric."""
+        """Map every row to ``L x``, where Euclidean distances are distances in the learned metric."""
         return self._validated(X) @ self.components_.T
 
 
 def _distinct(training):
-    """Equal rows of one class as one row, of their weight together."""
+    """Merge equal rows of one class into one row with their total weight."""
     table = np.column_stack([training.codes, training.X]) + 0.0  # negative zeros are zeros
-    _, first, member = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    weight = np.bincount(member.ravel(), training.weight)
+    _, first, group = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    weight = np.bincount(group.ravel(), training.weight)
     return replace(training, X=training.X[first], codes=training.codes[first], weight=weight, kept=training.kept[first])

@@ -1,4 +1,4 @@
-"""Figures, as Matplotlib objects, drawn only when asked for."""
+"""Figures as Matplotlib objects. Matplotlib is imported only when one is drawn."""
 
 from .dimension import DimensionPathDisplay
 from .kernels import KindsDisplay

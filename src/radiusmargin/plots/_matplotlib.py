@@ -1,8 +1,8 @@
-"""Matplotlib, asked for only when something is drawn."""
+"""Import Matplotlib when something is drawn, not before."""
 
 
 def pyplot():
-    """`matplotlib.pyplot`, or an error that says how to get it."""
+    """Return `matplotlib.pyplot`; an ImportError says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

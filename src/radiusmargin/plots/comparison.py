@@ -1,7 +1,7 @@
-"""Figures of a comparison: accuracies, ranks, times, radius and margin, spectra, curves.
+"""Figures of a comparison: accuracies, ranks, times, radius and margin, spectra, kernel components.
 
-Every function takes a :class:`radiusmargin.paper.Summary` and returns a Matplotlib ``Figure`` without
-pyplot, so that it can be called from any thread.
+Most functions take a :class:`radiusmargin.paper.Summary`. They return a Matplotlib ``Figure`` without pyplot, so that they can be
+called from any thread.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = [
 ]
 
 INK, MUTED, GRID = "#1f2933", "#7b8794", "#e4e7eb"
-#: Wong's palette, which readers with colour-blindness can tell apart, and greys beyond it.
+#: Wong's colour-blind-safe palette, and further colours.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9467bd", "#66a61e", "#8c8c8c")
 MARKERS = "osD^vP*X<>hp"
-POINTS = {"ms": 5, "lw": 1.4}  # of error bars
+POINTS = {"ms": 5, "lw": 1.4}  # style of error bars
 
 
 def short_name(dataset: str) -> str:
-    """The name of a set without its group.
+    """Return the name of a data set without its group.
 
     >>> short_name("ida/breast-cancer"), short_name("my table.csv")
     ('breast-cancer', 'my table.csv')
@@ -39,7 +39,7 @@ def short_name(dataset: str) -> str:
 
 
 def styles(summary) -> dict[str, dict]:
-    """Colour and marker of each model, the same in all figures."""
+    """Return colour and marker of each model, the same in all figures."""
     return {
         key: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
         for i, key in enumerate(summary.models)
@@ -59,10 +59,10 @@ def _axes(width, height, **options):
 
 
 def _panels(datasets, height, **options):
-    """A figure with a titled panel for each set, four to a line; returns it and the panels by set."""
+    """Create a figure with a titled panel for each data set, four to a line; return it and the panels by data set."""
     columns = min(len(datasets), 4)
     lines = -(-len(datasets) // columns)
-    width = 5.0 if columns == 1 else 9.6  # one panel is as wide as a telephone shows it
+    width = 5.0 if columns == 1 else 9.6  # a single panel fits a phone
     figure, axes = _axes(width, lines * height + 0.3, nrows=lines, ncols=columns, squeeze=False, **options)
     for ax in axes.ravel()[len(datasets) :]:
         ax.set_visible(False)
@@ -73,53 +73,37 @@ def _panels(datasets, height, **options):
 
 
 def plot_accuracy(summary) -> Figure:
-    """Accuracy of every model on every set, with 95 % intervals; one panel per set."""
-    look = styles(summary)
+    """Draw the accuracy of every model with 95 % intervals, one panel per data set."""
+    style = styles(summary)
     figure, panels = _panels(summary.datasets, 0.5 + 0.23 * len(summary.models), sharey=True)
     places = np.arange(len(summary.models))[::-1]
     for dataset, ax in panels.items():
-        _accuracy_panel(ax, summary, dataset, places, look)
+        _accuracy_panel(ax, summary, dataset, places, style)
         ax.set_yticks(places, [summary.names[key] for key in summary.models])
     return figure
 
 
-def _accuracy_panel(ax, summary, dataset, places, look):
+def _accuracy_panel(ax, summary, dataset, places, style):
     baseline = summary.entry(dataset, summary.baseline).mean
     if np.isfinite(baseline):
         ax.axvline(summary.metric.shown(baseline), color=MUTED, lw=0.8, ls=(0, (3, 3)))
     for place, key in zip(places, summary.models, strict=True):
         entry = summary.entry(dataset, key)
         if not entry.values:
-            ax.text(
-                0.5,
-                place,
-                "failed",
-                transform=ax.get_yaxis_transform(),
-                ha="center",
-                va="center",
-                fontsize=8,
-                color=MUTED,
-            )
+            centred = {"transform": ax.get_yaxis_transform(), "ha": "center", "va": "center"}
+            ax.text(0.5, place, "failed", **centred, fontsize=8, color=MUTED)
             continue
         scale, mean = summary.metric.scale, summary.metric.shown(entry.mean)
         error = 1.96 * scale * entry.standard_error if np.isfinite(entry.standard_error) else 0.0
-        ax.errorbar(
-            mean,
-            place,
-            xerr=[[min(error, mean)], [min(error, 100 - mean) if scale == 100 else error]],
-            fmt=look[key]["marker"],
-            color=look[key]["color"],
-            **POINTS,
-            mec="white",
-            mew=0.4,
-        )
+        bars = [[min(error, mean)], [min(error, 100 - mean) if scale == 100 else error]]
+        ax.errorbar(mean, place, xerr=bars, ls="", **style[key], **POINTS, mec="white", mew=0.4)
     ax.grid(axis="x", color=GRID, lw=0.7)
     ax.set_ylim(-0.7, len(places) - 0.3)
     ax.xaxis.set_major_locator(_few_ticks())
 
 
 def _log_scale(ax, values):
-    """A logarithmic x-axis over the values, with labels that do not run into one another."""
+    """Set a logarithmic x-axis over the values, with labels that do not overlap."""
     from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
     low, high = np.log10(min(values)), np.log10(max(values))
@@ -145,7 +129,7 @@ def _few_ticks():
 
 
 def plot_critical_difference(summary) -> Figure | None:
-    """Mean ranks on a line; a bar joins models that Nemenyi's test does not tell apart (Demšar 2006)."""
+    """Draw mean ranks on a line; a bar joins models that do not differ significantly by Nemenyi's test (Demšar 2006)."""
     if summary.friedman is None:
         return None
     keys = sorted(summary.ranks, key=summary.ranks.get)
@@ -164,14 +148,8 @@ def plot_critical_difference(summary) -> Figure | None:
         ax.vlines(rank, 0, 0.09, color=INK, lw=1)
         ax.text(rank, 0.15, str(rank), ha="center", va="bottom", fontsize=8.5, color=INK)
     ax.hlines(0.72, 1, 1 + summary.critical_difference, color=INK, lw=2)
-    ax.text(
-        1 + summary.critical_difference + 0.08,
-        0.72,
-        f"critical difference {summary.critical_difference:.2f}",
-        va="center",
-        fontsize=8.5,
-        color=INK,
-    )
+    text = f"critical difference {summary.critical_difference:.2f}"
+    ax.text(1 + summary.critical_difference + 0.08, 0.72, text, va="center", fontsize=8.5, color=INK)
     for number, group in enumerate(bars):
         ends = [summary.ranks[key] for key in group]
         ax.hlines(-0.16 - 0.14 * number, min(ends) - 0.04, max(ends) + 0.04, color=COLOURS[0], lw=3.2)
@@ -180,7 +158,7 @@ def plot_critical_difference(summary) -> Figure | None:
 
 
 def _rank_labels(ax, summary, keys, half, top):
-    """The better half is named on the left, from the top; the other on the right, from the bottom."""
+    """Label the better half of the models on the left, from the top, and the others on the right, from the bottom."""
     left, right = ax.get_xlim()
     inset = 0.02 * (right - left)
     for number, key in enumerate(keys):
@@ -190,32 +168,21 @@ def _rank_labels(ax, summary, keys, half, top):
         end = 1 - inset if on_left else len(keys) + inset
         ax.plot([summary.ranks[key], summary.ranks[key], end], [0, y, y], color=MUTED, lw=0.8, clip_on=False)
         weight = "bold" if key == summary.baseline else "normal"
-        text = (
-            f"{summary.names[key]}  {summary.ranks[key]:.2f}"
-            if on_left
-            else f"{summary.ranks[key]:.2f}  {summary.names[key]}"
-        )
-        ax.text(
-            end + (-inset / 3 if on_left else inset / 3),
-            y,
-            text,
-            ha="right" if on_left else "left",
-            va="center",
-            fontsize=9,
-            color=INK,
-            fontweight=weight,
-        )
+        parts = summary.names[key], f"{summary.ranks[key]:.2f}"
+        text, align, x = "  ".join(parts if on_left else parts[::-1]), "right" if on_left else "left", inset / 3
+        x = end - x if on_left else end + x
+        ax.text(x, y, text, ha=align, va="center", fontsize=9, color=INK, fontweight=weight)
 
 
 def plot_time(summary) -> Figure | None:
-    """Median seconds of choosing the hyper-parameters and of one fit, over all cells; None where nothing was fitted."""
+    """Draw the median seconds of choosing the hyper-parameters and of one fit; None if nothing was fitted."""
     places = np.arange(len(summary.models))[::-1]
     times = {name: [_typical(summary, key, name) for key in summary.models] for name in ("fit_seconds", "tune_seconds")}
     shown = [value for values in times.values() for value in values if value > 0]
     if not shown:
         return None
     figure, ax = _axes(6.4, 0.8 + 0.26 * len(summary.models))
-    # A fit takes less than the choice, so that its label has room on the left.
+    # A fit takes less time than the choice, so that its label has room on the left.
     for name, colour, label, side, align in (
         ("tune_seconds", COLOURS[4], "choosing hyper-parameters", 6, "left"),
         ("fit_seconds", COLOURS[0], "one fit", -6, "right"),
@@ -238,7 +205,7 @@ def plot_time(summary) -> Figure | None:
 
 
 def _typical(summary, model, name) -> float:
-    """Median over the data sets of the median over the runs."""
+    """Return the median over the data sets of the median over the runs."""
     medians = [summary.entry(dataset, model).median(name) for dataset in summary.datasets]
     finite = [value for value in medians if np.isfinite(value)]
     return float(np.median(finite)) if finite else float("nan")
@@ -249,24 +216,20 @@ def _seconds(value) -> str:
 
 
 def plot_radius_margin(summary) -> Figure | None:
-    """Squared radius over squared margin before and after the transformation, on the first splits."""
-    rows = _portraits(summary, "before")
+    """Draw squared radius over squared margin before and after the transformation, on the first splits."""
+    rows = _diagnostics(summary, "before")
     if not rows:
         return None
-    look = styles(summary)
+    style = styles(summary)
     models = [key for key in summary.models if any(model == key for _, model, _ in rows)]
     figure, panels = _panels(summary.datasets, 0.5 + 0.23 * len(models), sharey=True)
-    for dataset, key, portrait in rows:
-        ax, place, colour = panels[dataset], len(models) - 1 - models.index(key), look[key]["color"]
-        before = portrait["before"]["ratio"]
-        if "after" in portrait:
-            after = portrait["after"]["ratio"]
-            ax.annotate(
-                "",
-                (after, place),
-                (before, place),
-                arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.6},
-            )
+    for dataset, key, found in rows:
+        ax, place, colour = panels[dataset], len(models) - 1 - models.index(key), style[key]["color"]
+        before = found["before"]["ratio"]
+        if "after" in found:
+            after = found["after"]["ratio"]
+            line = {"arrowstyle": "-", "color": colour, "alpha": 0.6}
+            ax.annotate("", (after, place), (before, place), arrowprops=line)
             ax.scatter(after, place, s=24, color=colour, zorder=3)
         ax.scatter(before, place, s=24, facecolor="white", edgecolor=colour, zorder=2.5)
     for dataset, ax in panels.items():
@@ -279,31 +242,23 @@ def plot_radius_margin(summary) -> Figure | None:
         ax.set_yticks(range(len(models)), [summary.names[key] for key in reversed(models)])
     hollow = ax.scatter([], [], s=24, facecolor="white", edgecolor=INK)
     solid = ax.scatter([], [], s=24, color=INK)
-    figure.legend(
-        [hollow, solid],
-        ["as the features are", "after the learned transformation"],
-        frameon=False,
-        fontsize=9,
-        loc="outside upper left",
-        ncols=2,
-    )
+    labels = ["as the features are", "after the learned transformation"]
+    figure.legend([hollow, solid], labels, frameon=False, fontsize=9, loc="outside upper left", ncols=2)
     return figure
 
 
 def plot_spectrum(summary) -> Figure | None:
-    """Eigenvalues of the learned metrics and of the data, largest first, on the first split of every set."""
-    rows = _portraits(summary, "spectrum")
+    """Draw the eigenvalues of the learned metrics and of the data, largest first, on the first split of every data set."""
+    rows = _diagnostics(summary, "spectrum")
     if not rows:
         return None
-    look = styles(summary)
+    style = styles(summary)
     figure, panels = _panels(list(dict.fromkeys(dataset for dataset, _, _ in rows)), 2.1, sharey=True)
     handles = {}
-    for dataset, key, portrait in rows:
-        ax = panels[dataset]
-        handles["data (correlations)"] = _spectrum_line(
-            ax, portrait["data_spectrum"], color=MUTED, marker="", ls=(0, (3, 2))
-        )
-        handles[summary.names[key]] = _spectrum_line(ax, portrait["spectrum"], **look[key])
+    for dataset, key, found in rows:
+        ax, dashed = panels[dataset], {"color": MUTED, "marker": "", "ls": (0, (3, 2))}
+        handles["data (correlations)"] = _spectrum_line(ax, found["data_spectrum"], **dashed)
+        handles[summary.names[key]] = _spectrum_line(ax, found["spectrum"], **style[key])
     for ax in panels.values():
         ax.set_yscale("log")
         ax.set_ylim(1e-6, 2)
@@ -314,7 +269,7 @@ def plot_spectrum(summary) -> Figure | None:
 
 
 def plot_search(search: dict) -> Figure:
-    """What a search tried and averaged, two kinds to a line; `search` is a `search_portrait` of the experiments."""
+    """Draw the scores and the averaged candidates of a search, two kernels to a line; `search` is a `search_portrait`."""
     display = KindsDisplay.of(**search)
     columns = min(len(display.panels), 2)
     lines = -(-len(display.panels) // columns)
@@ -333,15 +288,15 @@ def plot_search(search: dict) -> Figure:
     return figure
 
 
-def _spectrum_line(ax, values, **look):
+def _spectrum_line(ax, values, **style):
     shown = np.asarray(values)
     shown = shown[shown > 1e-6]
-    look.setdefault("ls", "-")
-    return ax.plot(np.arange(1, len(shown) + 1), shown, ms=4, lw=1.2, **look)[0]
+    style.setdefault("ls", "-")
+    return ax.plot(np.arange(1, len(shown) + 1), shown, ms=4, lw=1.2, **style)[0]
 
 
-def _portraits(summary, part):
-    """(data set, model, portrait) of the first runs that show a part."""
+def _diagnostics(summary, part):
+    """Return (data set, model, diagnostics) of the runs that have a part of the diagnostics."""
     return [
         (d, m, record["portrait"])
         for d in summary.datasets
@@ -352,16 +307,16 @@ def _portraits(summary, part):
 
 
 def plot_dimensions(records, names, *, label="kernel components") -> Figure:
-    """Accuracy against the number of kernel components, one panel per set: the paper's Figure 2.
+    """Draw accuracy against the number of kernel components, one panel per data set: the paper's Figure 2.
 
     Parameters
     ----------
     records : list of dict
-        Of cells with ``n_components`` fixed.
+        Records of cells with ``n_components`` fixed.
     names : dict of str to str
         Names of the models by key.
     label : str
-        What the components are of.
+        Label of the x-axis.
     """
     groups: dict = {}
     for record in records:
@@ -374,16 +329,8 @@ def plot_dimensions(records, names, *, label="kernel components") -> Figure:
         number = list(names).index(key)
         sizes = sorted(points)
         mean, error = zip(*(_mean_error(points[k]) for k in sizes), strict=True) if sizes else ((), ())
-        panels[dataset].errorbar(
-            sizes,
-            mean,
-            yerr=error,
-            color=COLOURS[number],
-            marker=MARKERS[number],
-            **POINTS,
-            capsize=2,
-            label=names[key],
-        )
+        style = {"color": COLOURS[number], "marker": MARKERS[number], "label": names[key]}
+        panels[dataset].errorbar(sizes, mean, yerr=error, **style, **POINTS, capsize=2)
     sizes = sorted({size for points in groups.values() for size in points})
     for ax in panels.values():
         _log_scale(ax, sizes or [1])

@@ -1,4 +1,4 @@
-"""Accuracy against the number of kernel components, drawn: the paper's Figure 2."""
+"""Figure of accuracy against the number of kernel components: the paper's Figure 2."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DimensionPathDisplay:
 
     @classmethod
     def from_result(cls, path: DimensionPath, *, ax: Axes | None = None) -> Self:
-        """Draw what `kernel_dimension_path` returned."""
+        """Draw the result of `kernel_dimension_path`."""
         return cls(path).plot(ax=ax)
 
     @classmethod
@@ -60,7 +60,7 @@ class DimensionPathDisplay:
         scoring: str | Callable | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Compute the path of one model, or of a dict of named ones, and draw it."""
+        """Compute the path of one model, or of a dict of named models, and draw it."""
         path = kernel_dimension_path(estimators, X, y, dimensions, kernel_map=kernel_map, cv=cv, scoring=scoring)
         return cls(path).plot(ax=ax)
 
@@ -86,5 +86,5 @@ class DimensionPathDisplay:
         return self
 
     def table(self) -> np.ndarray:
-        """The means as an array with the dimensions in its first column, for a report."""
+        """Return the mean scores as an array with the dimensions in its first column."""
         return np.column_stack([self.path.dimensions, self.path.mean.T])

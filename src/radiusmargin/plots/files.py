@@ -1,4 +1,4 @@
-"""Figures as files."""
+"""Write figures to files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["save_figure"]
 
 
 def save_figure(figure, stem: Path) -> list[Path]:
-    """Write a figure as PNG and as SVG; the same figure gives the same files."""
+    """Write a figure as PNG and as SVG; equal figures give equal files."""
     import matplotlib
 
     options = {"png": {"dpi": 150, "metadata": {"Software": None}}, "svg": {"metadata": {"Date": None}}}
-    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in options]
+    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in options]
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "radiusmargin"}):
-        for path, (kind, how) in zip(paths, options.items(), strict=True):
+        for path, (suffix, own) in zip(paths, options.items(), strict=True):
             with open_output(path) as stream:
-                figure.savefig(stream, format=kind, facecolor="white", **how)
+                figure.savefig(stream, format=suffix, facecolor="white", **own)
     return paths

@@ -1,4 +1,4 @@
-"""A search over kinds of kernels at a glance: what was tried, what was averaged, and where the best lies."""
+"""Figure of a search over several kernels: scores, averaged candidates, and the best one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..search import FSVMCV
 
 WIDTH, HEIGHT = 3.0, 3.2
-LARGEST = 130.0  # points squared of the mark of a member that is alone
-DOT = "#fdfdfd"  # not white itself, which a report gives the colour of its paper
+LARGEST = 130.0  # area of the largest dot, in points squared
+DOT = "#fdfdfd"  # not white, which a report replaces by the colour of its page
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Panel:
         table = np.full((len(values), len(Cs)), np.nan)
         for p, score in zip(params, scores, strict=True):
             cell = values.index(p[axis]), int(np.searchsorted(Cs, p["C"]))
-            table[cell] = np.fmax(table[cell], score)  # of members that differ in something else the best
+            table[cell] = np.fmax(table[cell], score)  # the best of candidates that differ in other parameters
         return cls(kernel, axis, values, Cs, table)
 
     def cell(self, params):
@@ -53,18 +53,19 @@ def _short(value):
 
 
 def _number(value):
-    """Values in their order, words such as "scale" first."""
+    """Sort key of values: words such as "scale" come first."""
     return -np.inf if isinstance(value, str) else value
 
 
 class KindsDisplay:
-    """One panel for each kernel: scores by C and gamma (of the linear kernel by C and whitening), the members of the average
-    as dots whose area is their weight, and the best as a cross.
+    """One panel per kernel: scores by C and gamma, or by C and whitening for the linear kernel.
+
+    Averaged candidates are dots whose area is their weight; the best candidate is a cross.
 
     Parameters
     ----------
     panels : list of Panel
-        The scores of each kernel.
+        Scores of each kernel.
     members : list of dict
         ``members_`` of the search.
     best : dict
@@ -74,7 +75,7 @@ class KindsDisplay:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from radiusmargin import AutoSVM
-    >>> from radiusmargin.plots.kernels import KindsDisplay
+    >>> from radiusmargin.plots import KindsDisplay
     >>> model = AutoSVM().fit(*load_iris(return_X_y=True))
     >>> display = KindsDisplay.from_estimator(model)
     >>> [panel.kernel for panel in display.panels]
@@ -86,7 +87,7 @@ class KindsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: FSVMCV, *, axes: Sequence[Axes] | None = None) -> Self:
-        """Draw a fitted `AutoSVM`, or an `FSVMCV` with several kinds of kernels."""
+        """Draw a fitted `AutoSVM`, or an `FSVMCV` with several kernels."""
         params, scores = estimator.cv_results_["params"], estimator.cv_results_["mean_test_score"]
         if "kernel" not in params[0]:
             raise ValueError("KindsDisplay draws searches over several kernels; CVDisplay draws this one.")
@@ -94,9 +95,9 @@ class KindsDisplay:
 
     @classmethod
     def of(cls, params: list[dict], scores: np.ndarray, members: list[dict], best: dict) -> KindsDisplay:
-        """A display, not drawn yet, of the parameters that were tried with their scores, of what was averaged, and of the best.
+        """Build a display, not drawn yet, from parameters with their scores, the averaged candidates and the best one.
 
-        Every entry names its "kernel", "C", and its "whitening" or "gamma"; members their "weight".
+        Every dict has a "kernel", a "C", and a "whitening" or "gamma"; `members` also have a "weight".
         """
         panels = []
         for kernel in sorted({p["kernel"] for p in params}, key=lambda kernel: (kernel != "linear", kernel)):

@@ -1,4 +1,4 @@
-"""What a model learned, drawn: margin and enclosing ball before and after, the spectrum of M, the way to the optimum."""
+"""Figures of a learned metric: margin and enclosing ball before and after, the spectrum of M, convergence of the solver."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class MarginDisplay:
     """Data, separator, margin and minimum enclosing ball in the plane, before and after the transformation.
 
-    The plane is spanned by the separator's normal and the direction of largest variance perpendicular to it, so that
-    the separator and its margin appear at their true distance; the ball's shadow is a circle of its true radius.
+    The plane is spanned by the separator's normal and the direction of largest variance perpendicular to it. The separator and
+    its margin appear at their true distance, and the projected ball is a circle of its true radius.
 
     Parameters
     ----------
     views : dict
-        What is drawn "before" and "after" the transformation (`from_estimator` makes it).
+        The views "before" and "after" the transformation, as `margin_views` returns them.
     """
 
     def __init__(self, views: dict[str, dict]):
@@ -57,8 +57,8 @@ class MarginDisplay:
 
 
 def margin_views(estimator, X, y, *, column=0) -> dict[str, dict]:
-    """What `MarginDisplay` draws of a fitted model: its separator and the ball "before" and "after" the transformation."""
-    X = _dense(estimator.features(X))  # of the kernel map, where there is one
+    """Compute the data of `MarginDisplay`: separator and enclosing ball "before" and "after" the transformation."""
+    X = _dense(estimator.features(X))
     w, b = estimator.coef_[column], estimator.intercept_[column]
     L = estimator.components_
     v = np.linalg.lstsq(L.T, w, rcond=None)[0]
@@ -104,7 +104,7 @@ class MetricDisplay:
     Parameters
     ----------
     eigenvalues : array-like
-        Of the metric, descending.
+        Eigenvalues of the metric, descending.
     history : list of dict, default=()
         ``history_`` of the model.
     """
@@ -114,7 +114,7 @@ class MetricDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: BaseEstimator, *, axes: Sequence[Axes] | None = None) -> Self:
-        """Draw a fitted model; the convergence needs `history_` (``verbose=1`` or an iterative solver)."""
+        """Draw a fitted model; convergence needs `history_` (``verbose=1`` or an iterative solver)."""
         values = np.linalg.eigvalsh(estimator.get_mahalanobis_matrix())[::-1].clip(0)
         return cls(values, getattr(estimator, "history_", ())).plot(axes)
 

@@ -1,7 +1,4 @@
-"""Figures of verification: ROC curves with a zoom, and examples of pairs.
-
-The functions take plain numbers and return a Matplotlib ``Figure`` without pyplot.
-"""
+"""Figures of face verification: ROC curves with a zoom, and examples of pairs, as a Matplotlib ``Figure`` without pyplot."""
 
 from __future__ import annotations
 
@@ -10,24 +7,24 @@ import numpy as np
 __all__ = ["plot_examples", "plot_roc"]
 
 INK, GRID = "#1f2933", "#e4e7eb"
-#: Wong's palette, which readers with colour-blindness can tell apart.
+#: Wong's colour-blind-safe palette.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444")
 LINES = ("-", "--", "-.", ":")
 GREYS, DASHES = ("#222222", "#666666", "#999999"), ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 POINTS = 800
-FACE = (slice(60, 190), slice(65, 185))  # of an aligned image of 250 x 250
+FACE = (slice(60, 190), slice(65, 185))  # part of an aligned image of 250 x 250 pixels
 ZOOM = (0.0, 0.3, 0.6, 1.0)
 
 
 def plot_roc(curves, others=None, *, zoom=ZOOM):
-    """ROC curves, whole and, beside it, the corner that matters: the paper's Figure 5.
+    """Draw ROC curves, whole and zoomed into a corner: the paper's Figure 5.
 
     Parameters
     ----------
     curves : dict of str to RocCurve
-        Anything with `fpr`, `tpr` and `equal_error_rate`.
+        Objects with `fpr`, `tpr` and `equal_error_rate`.
     others : dict of str to RocCurve, optional
-        Drawn thin and grey, to be compared with.
+        Curves for comparison, drawn thin and grey.
     zoom : tuple (low FPR, high FPR, low TPR, high TPR)
 
     Examples
@@ -39,16 +36,16 @@ def plot_roc(curves, others=None, *, zoom=ZOOM):
     if not curves:
         raise ValueError("curves must hold at least one ROC curve.")
     figure, (whole, corner) = _axes(2, 9.6, 4.6)
-    looks = [{"color": COLOURS[i % len(COLOURS)], "ls": LINES[i // len(COLOURS) % len(LINES)], "lw": 1.5}
-             for i in range(len(curves))]  # fmt: skip
-    looks += [
+    styles = [{"color": COLOURS[i % len(COLOURS)], "ls": LINES[i // len(COLOURS) % len(LINES)], "lw": 1.5}
+              for i in range(len(curves))]  # fmt: skip
+    styles += [
         {"color": GREYS[i % len(GREYS)], "ls": DASHES[i % len(DASHES)], "lw": 1.0} for i in range(len(others or {}))
     ]
-    for look, (name, curve) in zip(looks, {**curves, **(others or {})}.items(), strict=True):
+    for style, (name, curve) in zip(styles, {**curves, **(others or {})}.items(), strict=True):
         label = f"{name} (equal error {100 * curve.equal_error_rate:.1f} %)"
-        points = np.unique(np.linspace(0, len(curve.fpr) - 1, POINTS).astype(int))  # all that a figure can show
+        points = np.unique(np.linspace(0, len(curve.fpr) - 1, POINTS).astype(int))  # more than a figure can resolve
         for ax in (whole, corner):
-            ax.plot(curve.fpr[points], curve.tpr[points], label=label, **look)
+            ax.plot(curve.fpr[points], curve.tpr[points], label=label, **style)
     for ax in (whole, corner):
         ax.plot([0, 1], [1, 0], color=GRID, lw=1, zorder=0)  # equal errors
         ax.set_aspect("auto")
@@ -63,12 +60,12 @@ def plot_roc(curves, others=None, *, zoom=ZOOM):
 
 
 def plot_examples(examples):
-    """Pairs of images in rows, with the score of each: the paper's Figure 3.
+    """Draw pairs of images in rows, with the score of each pair: the paper's Figure 3.
 
     Parameters
     ----------
     examples : dict of str to list of (path, path, score)
-        A row for each name; the scores are relative to the threshold, positive for "same".
+        One row per name; scores are relative to the threshold, positive for "same".
     """
     import cv2
 

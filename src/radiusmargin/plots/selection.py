@@ -1,4 +1,4 @@
-"""Regularisation paths and cross-validation curves."""
+"""Figures of regularisation paths and cross-validation curves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PathDisplay:
     ----------
     path : FSVMPath
     column : int, default=0
-        One of its problems.
+        Index of the binary problem.
     """
 
     def __init__(self, path: FSVMPath, column: int = 0):
@@ -30,7 +30,7 @@ class PathDisplay:
 
     @classmethod
     def from_path(cls, path: FSVMPath, *, column: int = 0, axes: Sequence[Axes] | None = None) -> Self:
-        """Draw an `FSVMPath`; `column` picks one of its problems."""
+        """Draw an `FSVMPath`; `column` is the index of a binary problem."""
         return cls(path, column).plot(axes)
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Self:
@@ -41,13 +41,13 @@ class PathDisplay:
         axes[0].semilogx(Cs, self.path.coef[order, self.column])
         axes[0].set(xlabel="C", ylabel="coefficient", title=self.path.problems[self.column])
         axes[1].semilogx(Cs, self.path.n_support[order, self.column])
-        axes[1].set(xlabel="C", ylabel="support vectors", title="rows that carry the separator")
+        axes[1].set(xlabel="C", ylabel="support vectors", title="number of support vectors")
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
 
 class CVDisplay:
-    """Score against C, one curve per strength of whitening, with a band of one standard error around the best.
+    """Score against C, one curve per whitening exponent, with a band of one standard error around the best curve.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class CVDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: FSVMCV, *, ax: Axes | None = None) -> Self:
-        """Draw a fitted `FSVMCV`; other searched parameters are held at their best."""
+        """Draw a fitted `FSVMCV`, with all other parameters at their best values."""
         return cls(estimator.cv_results_, estimator.best_params_).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

@@ -1,4 +1,4 @@
-"""Pictures of learned transformations: the paper's Figure 1, and maps in two dimensions."""
+"""Figures of learned transformations: the paper's Figure 1, and maps in two dimensions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["plot_maps", "plot_margins"]
 
 
 def plot_margins(views: dict[str, dict]) -> Figure:
-    """Separator, margin and enclosing ball of several models, side by side; views as `margin_views` makes them."""
+    """Draw separator, margin and enclosing ball of several views, as `margin_views` returns them, side by side."""
     figure = Figure(figsize=(4.2 * len(views), 4.6), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, len(views)))
     MarginDisplay(views).plot(axes)
@@ -23,7 +23,7 @@ def plot_margins(views: dict[str, dict]) -> Figure:
 
 
 def plot_maps(maps: dict[str, np.ndarray], y) -> Figure:
-    """Points of several maps, coloured by class."""
+    """Draw the points of several two-dimensional maps, coloured by class."""
     columns = min(3, len(maps))
     lines = -(-len(maps) // columns)
     figure = Figure(figsize=(3.2 * columns, 3.0 * lines + 0.3), layout="constrained")
