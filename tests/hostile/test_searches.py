@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold
 
 from radiusmargin import FSVM, FSVMCV, SVM, AutoSVM, SigmaSVM
-from radiusmargin.estimators.decision import PlattCalibration, sigmoid
+from radiusmargin.estimators.decision import PlattCalibration, sigmoids
 from radiusmargin.scatter import tempered_scatter
 from radiusmargin.search.candidates import LEAST_OF_CLASS, MOST_ROWS, SAMPLE, sampled
 
@@ -75,10 +75,14 @@ def test_probabilities_do_not_depend_on_the_unit_of_weights(three):
 
 def test_a_problem_without_held_out_rows_says_nothing():
     reduction = FSVM().fit(*make_blobs(30, centers=3, random_state=0)).decision_model.reduction
-    scores, labels, problem = np.array([1.0, -1.0]), np.array([1, -1]), np.array([0, 0])
-    found = PlattCalibration.fit(scores, labels, np.ones(2), problem, reduction)
-    assert found.slope[1:].tolist() == found.offset[1:].tolist() == [0, 0]
-    assert (found.slope[0], found.offset[0]) == pytest.approx(sigmoid(scores, labels, np.ones(2)))
+    scores, codes, one = np.array([[1.0, 5, 5], [-1, 5, 5]]), np.array([1, 0]), np.zeros(2, dtype=int)
+    found = PlattCalibration.fit(scores, codes, np.ones(2), reduction)  # no row of the third class, so no pair with it
+    alone = sigmoids(scores[:, 0], np.array([1, -1]), np.ones(2), one, 1)
+    np.testing.assert_allclose((found.slope[:1], found.offset[:1]), alone)
+    assert np.isfinite([found.slope, found.offset]).all()
+    nothing = sigmoids(scores[:, 0], np.array([1, -1]), np.ones(2), one, 2)
+    assert nothing[0][1] == pytest.approx(0, abs=0.01)
+    assert nothing[1][1] == 0
 
 
 def test_a_sample_has_rows_of_rare_classes():

@@ -1,9 +1,12 @@
 """Kinds of kernels searched side by side (`AutoSVM`), and probabilities from held-out scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine, make_classification, make_moons
@@ -12,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM
-from radiusmargin.estimators.decision import coupled, sigmoid
+from radiusmargin.estimators.decision import PlattCalibration, coupled, sigmoids
 from radiusmargin.estimators.features import FeatureChoice
 from radiusmargin.search import candidates as kinds
 
@@ -174,21 +177,53 @@ def test_probabilities_of_several_classes_sum_to_one_and_agree_with_the_classes(
         assert np.mean(model.classes_[chances.argmax(axis=1)] == y) > 0.93
 
 
-def test_a_sigmoid_has_the_largest_likelihood():
+def test_sigmoids_have_the_largest_likelihood():
     rng = np.random.default_rng(0)
-    scores, weights = rng.normal(size=60), rng.uniform(0.5, 2, 60)
-    labels = np.where(scores + rng.normal(size=60) > 0.3, 1.0, -1.0)
-    positive, negative = weights[labels > 0].sum(), weights[labels < 0].sum()
-    target = np.where(labels > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    problem, scores, weights = np.repeat([0, 1, 2], 60), rng.normal(2, 3, size=180), rng.uniform(0.5, 2, 180)
+    labels = np.where(scores + rng.normal(2, 3, size=180) > 4, 1.0, -1.0)
+    slopes, offsets = sigmoids(scores, labels, weights, problem, 3)
+    for k, own in enumerate(np.split(np.arange(180), 3)):
+        f, y, w = scores[own], labels[own], weights[own]
+        positive, negative = w[y > 0].sum(), w[y < 0].sum()
+        target = np.where(y > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
 
-    def loss(point):
-        f = point[0] * scores + point[1]
-        return weights @ (np.logaddexp(0, f) - target * f)
+        def loss(point, f=f, w=w, target=target):
+            logits = point[0] * f + point[1]
+            return w @ (np.logaddexp(0, logits) - target * logits)
 
-    np.testing.assert_allclose(sigmoid(scores, labels, weights), minimize(loss, [0, 0]).x, atol=1e-4)
-    slope, offset = sigmoid(1e9 * labels, labels, weights)  # separable: the priors keep it finite
+        np.testing.assert_allclose((slopes[k], offsets[k]), minimize(loss, [0, 0]).x, atol=1e-4)
+    slope, offset = sigmoids(
+        1e9 * labels, labels, weights, np.zeros(180, dtype=int), 1
+    )  # separable: targets are smoothed
     assert np.isfinite([slope, offset]).all()
     assert slope > 0
+
+
+def test_scores_that_rank_against_the_labels_keep_their_order_and_the_shares_of_the_classes():
+    scores, labels = np.arange(40.0), np.where(np.arange(40) < 30, 1.0, -1.0)
+    slope, offset = sigmoids(scores, labels, np.ones(40), np.zeros(40, dtype=int), 1)
+    assert slope > 0
+    np.testing.assert_allclose(expit(slope * scores + offset), 31 / 42, atol=1e-3)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_the_exponent_has_the_smallest_log_loss_of_smoothed_targets(multi_class):
+    X, y = load_iris(return_X_y=True)
+    X = X + np.random.default_rng(0).normal(0, 0.5, X.shape)
+    reduction = FSVM(multi_class=multi_class).fit(X, y).decision_model.reduction
+    scores = FSVM(multi_class=multi_class).fit(X[::2], y[::2]).decision_model.scores(X)
+    found = PlattCalibration.fit(scores, y, np.ones(150), reduction)
+    plain = replace(found, exponent=1.0).probabilities(scores)
+    targets = (150 * np.eye(3)[y] + 1) / 153
+
+    def loss(s):
+        return -(targets * np.log(plain**s / (plain**s).sum(axis=1, keepdims=True))).sum()
+
+    expected = minimize_scalar(loss, bounds=(0.5, 8), method="bounded", options={"xatol": 1e-8}).x
+    assert found.exponent == pytest.approx(expected, abs=1e-3)
+    np.testing.assert_allclose(
+        found.probabilities(scores), plain**expected / (plain**expected).sum(axis=1, keepdims=True), atol=1e-3
+    )
 
 
 def test_coupling_recovers_consistent_pairs_and_minimises_otherwise():

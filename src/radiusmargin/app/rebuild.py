@@ -7,7 +7,7 @@ own constructor, and of its fitted attributes those are set that a fit sets, wit
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from inspect import signature
 from numbers import Real
 
@@ -118,9 +118,11 @@ def _rebuild(record, expected):
     own = dict(record.attributes)
     if cls not in ESTIMATORS and cls is not KernelMap:
         own.pop("_sides", None)  # which is computed
-        names = [field.name for field in fields(cls)] if hasattr(cls, "__dataclass_fields__") else list(own)
-        require(own.keys() == set(names), f"{record.name} has the attributes {sorted(map(str, own))}")
-        return cls(**{name: _attribute(name, own[name]) for name in names})
+        declared = fields(cls) if hasattr(cls, "__dataclass_fields__") else ()
+        needed = {field.name for field in declared if field.default is MISSING} if declared else own.keys()
+        known = {field.name for field in declared} if declared else own.keys()  # older files lack those with a default
+        require(needed <= own.keys() <= known, f"{record.name} has the attributes {sorted(map(str, own))}")
+        return cls(**{name: _attribute(name, value) for name, value in own.items()})
     made = cls(**{name: _data(own.pop(name), name) for name in signature(cls).parameters if name in own})
     for name, value in own.items():
         learnt = name in PRIVATE or (name.endswith("_") and not name.startswith("_"))
@@ -170,6 +172,7 @@ def _check_decision(model, width):
     if sigmoids is not None:
         check_floats(sigmoids.slope, (reduction.n_problems,))
         check_floats(sigmoids.offset, (reduction.n_problems,))
+        require(isinstance(sigmoids.exponent, float) and 0 < sigmoids.exponent < 1e3, "a temperature is out of range")
 
 
 def _columns(space, width) -> int:

@@ -8,16 +8,16 @@ References
 .. [1] J. Platt, "Probabilistic outputs for support vector machines", Advances in Large Margin Classifiers (1999).
 .. [2] T.-F. Wu, C.-J. Lin and R. Weng, "Probability estimates for multi-class classification by pairwise coupling", Journal
    of Machine Learning Research 5 (2004), its second method.
+.. [3] C. Guo, G. Pleiss, Y. Sun and K. Weinberger, "On calibration of modern neural networks", ICML (2017).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from .._blocks import split
 from ..multiclass import MulticlassReduction
@@ -103,10 +103,16 @@ class Ensemble(DecisionModel):
         return self.parts[0].features(X)
 
 
-# -- Probabilities: a sigmoid for each binary problem, and pairwise coupling of several classes --------------------------
+# -- Probabilities: a sigmoid for each binary problem, coupling of several classes, and one temperature for all -----------
 
 
-STEPS, DECREASE = 100, 1e-12  # most Newton steps, and the relative decrease of the loss at which they end
+STEPS, HALVINGS, DECREASE = (
+    100,
+    30,
+    1e-12,
+)  # most Newton steps, halvings of one, and the relative decrease at which they end
+LEAST_SLOPE = 1e-3  # of a sigmoid, for scores of unit deviation: probabilities never rank against the scores
+EXPONENTS = 0.5, 8.0  # range of the exponent (one over the temperature)
 COUPLED = 1 << 22  # numbers in the linear systems that are solved at a time
 CERTAIN = 1e-7  # smallest distance of a pair's probability from 0 and 1
 
@@ -115,72 +121,119 @@ CERTAIN = 1e-7  # smallest distance of a pair's probability from 0 and 1
 class PlattCalibration:
     """Platt calibration [1]_: P(+1) = 1 / (1 + exp(-(slope f + offset))) for the score f of every binary problem.
 
+    Probabilities of three and more classes are combined from these, raised to `exponent` and normalised: coupled pairs alone are
+    underconfident, the more so the more classes there are.
+
     Attributes
     ----------
     slope, offset : ndarrays of shape (K,)
+        No slope is negative.
     reduction : MulticlassReduction
+    exponent : float
+        One over the temperature [3]_.
     """
 
     slope: np.ndarray
     offset: np.ndarray
     reduction: MulticlassReduction
+    exponent: float = 1.0
 
     @classmethod
-    def fit(cls, scores, labels, weights, problem, reduction) -> PlattCalibration:
-        """Fit to held-out scores by maximum likelihood with Platt's smoothed targets.
-
-        Parameters
-        ----------
-        scores, labels, weights, problem : arrays of one length
-            Scores, labels -1 or +1, weights of the rows, and indices of the problems they belong to.
-        reduction : MulticlassReduction
-        """
-        known = np.flatnonzero(np.isfinite(scores))
-        order = known[np.argsort(problem[known], kind="stable")]
-        ends = np.searchsorted(problem[order], np.arange(reduction.n_problems + 1))
-        rows = [order[start:end] for start, end in pairwise(ends)]
-        found = np.array([sigmoid(scores[own], labels[own], weights[own] / weights.mean()) for own in rows])
-        return cls(found[:, 0], found[:, 1], reduction)
+    def fit(cls, scores, codes, weight, reduction) -> PlattCalibration:
+        """Fit to held-out scores (n, K) of rows with class numbers `codes`, by maximum likelihood with smoothed targets."""
+        labels, weight = reduction.columns(codes), weight / weight.mean()
+        rows = [np.flatnonzero(label) for label in labels]
+        problem, row = np.repeat(np.arange(len(rows)), [len(own) for own in rows]), np.concatenate(rows)
+        signs = np.concatenate([label[own] for label, own in zip(labels, rows, strict=True)])
+        found = cls(*sigmoids(scores[row, problem], signs, weight[row], problem, reduction.n_problems), reduction)
+        if reduction.n_classes == 2:
+            return found
+        return replace(found, exponent=exponent_of(found.probabilities(scores), codes, weight))
 
     def probabilities(self, scores) -> np.ndarray:
         """Return probabilities (n, classes) from scores (n, K)."""
-        chances = expit(self.slope * scores + self.offset)
+        logits = self.slope * scores + self.offset
         if self.reduction.n_classes == 2:
-            return np.column_stack([1 - chances, chances])
-        if not self.reduction.pairs:
-            chances = np.maximum(chances, CERTAIN)
-            return chances / chances.sum(axis=1, keepdims=True)
-        return coupled(chances, self.reduction.n_classes)
+            return expit(np.column_stack([-logits, logits]))  # neither is rounded to zero
+        chances = expit(logits)
+        if self.reduction.pairs:
+            chances = coupled(chances, self.reduction.n_classes)
+        return softmax(self.exponent * np.log(np.maximum(chances, CERTAIN)), axis=1)
 
 
-def sigmoid(scores, labels, weights):
-    """Return (slope, offset) of largest likelihood for smoothed targets, by Newton's method with step halving; 0, 0 without rows."""
-    if not len(scores):
-        return 0.0, 0.0
-    positive = weights[labels > 0].sum()
-    negative = weights[labels < 0].sum()
-    target = np.where(labels > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
-    size = np.sqrt(weights @ scores**2 / weights.sum()) or 1.0
-    F = np.column_stack([scores / size, np.ones_like(scores)])
+def sigmoids(scores, labels, weights, problem, n_problems):
+    """Return (slopes, offsets) of largest likelihood for Platt's smoothed targets, of all problems together.
 
-    def loss(point):
-        f = F @ point
-        return weights @ (np.logaddexp(0, f) - target * f)
+    Newton's method with step halving. A problem whose scores rank against its labels, or that has no rows, gets the smallest slope
+    and the shares of its labels.
 
-    point = np.array([0.0, np.log((positive + 1) / (negative + 1))])
-    value = loss(point)
+    Parameters
+    ----------
+    scores, labels, weights, problem : arrays of one length
+        Scores, labels -1 or +1, weights, and the problems they belong to.
+    n_problems : int
+    """
+
+    def sums(values):
+        return np.bincount(problem, values, minlength=n_problems)
+
+    positive, negative = sums(weights * (labels > 0)), sums(weights * (labels < 0))
+    total = np.maximum(positive + negative, 1e-12)
+    target = np.where(labels > 0, ((positive + 1) / (positive + 2))[problem], (1 / (negative + 2))[problem])
+    mean = sums(weights * scores) / total
+    centred = scores - mean[problem]
+    size = np.sqrt(sums(weights * centred**2) / total)
+    size = np.where(size > 0, size, 1.0)
+    f = centred / size[problem]
+
+    def losses(point):
+        logits = point[0][problem] * f + point[1][problem]
+        return sums(weights * (np.logaddexp(0, logits) - target * logits))
+
+    shares = np.log((positive + 1) / (negative + 1))
+    point = np.array([np.zeros(n_problems), shares])
+    value = losses(point)
     for _ in range(STEPS):
-        p = expit(F @ point)
-        gradient = F.T @ (weights * (p - target))
-        H = (F.T * (weights * p * (1 - p))) @ F + 1e-12 * weights.sum() * np.eye(2)
-        step = -np.linalg.solve(H, gradient)
-        t = 1.0
-        while (new := loss(point + t * step)) > value + 1e-4 * t * (gradient @ step) and t > 1e-10:
-            t /= 2
-        if not value - new > DECREASE * abs(value):
+        p = expit(point[0][problem] * f + point[1][problem])
+        residual, curvature = weights * (p - target), weights * p * (1 - p)
+        gradient = np.array([sums(residual * f), sums(residual)])
+        a, b, c = sums(curvature * f**2) + 1e-12 * total, sums(curvature * f), sums(curvature) + 1e-12 * total
+        step = np.array([b * gradient[1] - c * gradient[0], b * gradient[0] - a * gradient[1]]) / (a * c - b**2)
+        descent, t = (gradient * step).sum(axis=0), np.ones(n_problems)
+        for _ in range(HALVINGS):
+            new = losses(point + t * step)
+            too_long = new > value + 1e-4 * t * descent
+            if not too_long.any():
+                break
+            t = np.where(too_long, t / 2, t)
+        moved = value - new > DECREASE * np.abs(value)
+        if not moved.any():
             break
-        point, value = point + t * step, new
-    return point[0] / size, point[1]
+        point, value = np.where(moved, point + t * step, point), np.where(moved, new, value)
+    point = np.where(point[0] >= LEAST_SLOPE, point, [np.full(n_problems, LEAST_SLOPE), shares])
+    return point[0] / size, point[1] - point[0] * mean / size
+
+
+def exponent_of(chances, codes, weight) -> float:
+    """Return the exponent s in `EXPONENTS` for which ``p^s``, normalised, has the smallest log-loss on rows of known class.
+
+    Targets are smoothed: (n + 1)/(n + K) for the true one of K classes. The loss is convex in s: Newton's method in a bracket.
+    """
+    logs = np.log(np.maximum(chances, CERTAIN))
+    (n, K), (low, high) = logs.shape, EXPONENTS
+    wanted = (n * logs[np.arange(n), codes] + logs.sum(axis=1)) / (n + K)
+    s = 1.0
+    for _ in range(STEPS):
+        p = softmax(s * logs, axis=1)
+        mean = (p * logs).sum(axis=1)
+        gradient, curvature = weight @ (mean - wanted), weight @ ((p * logs**2).sum(axis=1) - mean**2)
+        low, high = (s, high) if gradient < 0 else (low, s)
+        new = s - gradient / curvature if curvature > 0 else s
+        new = new if low <= new <= high else (low + high) / 2
+        if abs(new - s) < 1e-4:
+            break
+        s = new
+    return float(new)
 
 
 def coupled(chances, n_classes):

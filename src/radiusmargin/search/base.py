@@ -29,8 +29,7 @@ from .candidates import Grids, candidate_groups, check_grid, check_kernel_names,
 from .ensemble import EnsembleFitter, SearchInChunks
 from .evaluate import Racing, evaluate
 from .scoring import (
-    FoldValues,
-    HeldOutScores,
+    HeldOutValues,
     Progress,
     Recorder,
     ScoreTable,
@@ -119,11 +118,10 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         training = self._sampled(chunks, X, groups) if chunks else self._check_training(X, y, sample_weight)
         specs = self._kernel_specs(training, linear_alone=chunks is not None)
         data = self._search_data(training, specs, sample_weight, groups)
-        held_out = HeldOutScores(data.training.labels, data.splits) if self.probability else None
-        values = FoldValues(data) if self.refit and self.criterion == "cv" else None
+        held_out = HeldOutValues(data) if self.refit and self.criterion == "cv" else None
         racing = Racing.of(data, self.band) if self.race else None
         table, progress = ScoreTable(len(data.splits)), Progress(self, len(data.splits))
-        recorder = Recorder(table, progress, [one for one in (held_out, values, racing) if one])
+        recorder = Recorder(table, progress, [one for one in (held_out, racing) if one])
         with progress.whole():
             self._evaluate(specs, data, recorder, racing)
             if not self.refit:
@@ -131,9 +129,9 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
             start = time.perf_counter()
             with progress.task("refit"):
                 shares = self._refit_chunks(chunks, specs, table) if chunks else self._refit(training, specs, table)
-                if values:
-                    self.oof_score_ = values.score(shares)
                 if held_out:
+                    self.oof_score_ = held_out.score(shares)
+                if held_out and self.probability:
                     self._sigmoids = self._calibrated(data.training, held_out, shares)
             self.refit_time_ = time.perf_counter() - start
         self._warn_unless_converged()
@@ -253,9 +251,10 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
 
-    def _calibrated(self, training, kept, shares):
+    def _calibrated(self, training, held_out, shares):
+        rows = held_out.rows
         return PlattCalibration.fit(
-            kept.mean(shares), kept.label, training.weight[kept.row], kept.problem, training.reduction
+            held_out.mean(shares), training.codes[rows], training.weight[rows], training.reduction
         )
 
     # -- prediction -------------------------------------------------------------------------------------------------
@@ -272,7 +271,8 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
     def predict_proba(self, X: Data) -> np.ndarray:
         """Return probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
 
-        Platt calibration of every binary problem on the held-out scores of the search; pairs of several classes are coupled.
+        Platt calibration of every binary problem on the held-out scores of the search. Pairs of several classes are coupled, and
+        one temperature, fitted to the same rows, corrects how certain they are.
         Where two classes are close, the most probable one may differ from that of `predict`.
         """
         model = self._fitted_model()

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from inspect import signature
 from typing import Any
 
@@ -407,11 +408,11 @@ class Recorder:
 
 
 LARGEST = 1e30  # decision value that is kept in single precision: an outlier may be beyond it
-MOST_VALUES = 1 << 18  # per candidate: 2 MB. Beyond it only every second held-out row is kept, or fewer
+MOST_VALUES = 1 << 20  # per candidate: 4 MB. Beyond it only every second held-out row is kept, or fewer
 
 
-class FoldValues:
-    """Decision values of every candidate on the held-out rows of each split, to score an ensemble of candidates.
+class HeldOutValues:
+    """Decision values of every candidate on the held-out rows of each split, to score and calibrate sums of candidates.
 
     Parameters
     ----------
@@ -421,58 +422,35 @@ class FoldValues:
     def __init__(self, data):
         self.data, self._values = data, {}
         count = len(data.training.labels) * sum(len(test) for _, test in data.splits)
-        self.step = -(-count // MOST_VALUES) if data.by_accuracy else 1  # other scorers may need every row
+        step = -(-count // MOST_VALUES) if data.by_accuracy else 1  # other scorers may need every row
+        self._kept = slice(None, None, step)
+        self._rows = [test[self._kept] for _, test in data.splits]
+        self._times = np.bincount(np.concatenate(self._rows), minlength=len(data.training.codes))
 
     def on_scores(self, candidate, split, values, correct):
         """Keep values (K, n_test) on the rows that a split holds out."""
-        self._values.setdefault(candidate, {})[split] = values[:, :: self.step].copy()
+        kept = values[:, self._kept].clip(-LARGEST, LARGEST).astype(np.float32)
+        self._values.setdefault(candidate, {})[split] = kept
 
     def score(self, weights) -> float:
         """Return the mean score over the splits of a weighted sum of candidates."""
-        return float(np.mean([self._score(weights, i) for i in range(len(self.data.splits))]))
+        return float(np.mean([self._score(weights, i) for i in range(len(self._rows))]))
 
     def _score(self, weights, i):
-        values = sum(weight * self._values[candidate][i] for candidate, weight in weights.items())
-        rows = self.data.held_out(i)
-        rows = replace(rows, codes=rows.codes[:: self.step], weight=rows.weight[:: self.step])
-        return rows.score_values(values[None])[0]
+        codes, weight = self.data.training.codes[self._rows[i]], self.data.training.weight[self._rows[i]]
+        return HeldOut(self.data, codes, weight).score_values(self._sum(weights, i)[None])[0]
 
+    def _sum(self, weights, i):
+        return sum(weight * self._values[candidate][i] for candidate, weight in weights.items())
 
-class HeldOutScores:
-    """Mean held-out decision value of every candidate, for each problem and row that takes part in it.
-
-    Parameters
-    ----------
-    labels : ndarray or ClassLabels of shape (K, n)
-    splits : list of (train, test)
-
-    Attributes
-    ----------
-    problem, row, label : ndarrays of one length
-        Problem, row and label of each kept value.
-    """
-
-    def __init__(self, labels, splits):
-        parts = [np.flatnonzero(label) for label in labels]
-        self.problem, self.row = np.repeat(np.arange(len(parts)), [len(J) for J in parts]), np.concatenate(parts)
-        self.label = np.concatenate([label[J] for label, J in zip(labels, parts, strict=True)])
-        self.times = np.zeros(len(self.row))
-        self._places, self._sums = [], {}
-        place = np.full(labels.shape[1], -1)
-        for _, test in splits:
-            place[test] = np.arange(len(test))
-            held = np.flatnonzero(place[self.row] >= 0)
-            self._places.append((held, self.problem[held], place[self.row[held]]))
-            self.times[held] += 1
-            place[test] = -1
-
-    def on_scores(self, candidate, split, values, correct):
-        """Keep values (K, n_test) on the rows that a split holds out."""
-        held, problem, row = self._places[split]
-        sums = self._sums.setdefault(candidate, np.zeros(len(self.row), dtype=np.float32))
-        sums[held] += values[problem, row].clip(-LARGEST, LARGEST)
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Rows that are held out at least once, as numbers of training rows."""
+        return np.flatnonzero(self._times)
 
     def mean(self, weights) -> np.ndarray:
-        """Average the values of a weighted sum of candidates; NaN for a row that was never held out."""
-        total = sum(weight * self._sums[candidate] for candidate, weight in weights.items())
-        return np.divide(total, self.times, out=np.full(len(total), np.nan), where=self.times > 0)
+        """Average the values of a weighted sum of candidates over the splits that hold a row out; (len(rows), K)."""
+        total = np.zeros((len(self._times), len(self.data.training.labels)))
+        for i, rows in enumerate(self._rows):
+            np.add.at(total, rows, self._sum(weights, i).T)  # a row may be held out twice by one split
+        return total[self.rows] / self._times[self.rows, None]
