@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import product
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -249,9 +249,8 @@ def listed(value: Any) -> list:
 # -- Candidates, groups of them that share features, scatter and smoothing, and tasks for a fold strategy ------------------
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """One combination of hyper-parameters."""
+class Candidate(NamedTuple):
+    """One combination of hyper-parameters. A tuple, since candidates are keys of tables and its hash costs least."""
 
     whitening: float
     C: float
@@ -260,13 +259,6 @@ class Candidate:
     n_components: int | float | None = None
     gamma: float | str | None = None
     kernel: Any = "linear"
-
-    def __post_init__(self):  # candidates are keys of tables: to compute the hash once is a tenth of a small search
-        fields = (self.whitening, self.C, self.eta, self.scatter, self.n_components, self.gamma, self.kernel)
-        object.__setattr__(self, "_hash", hash(fields))
-
-    def __hash__(self):
-        return self._hash
 
     @property
     def form(self) -> dict[str, Any]:
