@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from radiusmargin import FSVMCV, SVM
 from radiusmargin.app import save_bundle
 from radiusmargin.app.cli import main
 from radiusmargin.app.final import fit_final
@@ -11,7 +15,7 @@ from radiusmargin.paper.data import load
 from radiusmargin.tables import DataError, read_table
 from radiusmargin.tables.read import read_rows
 
-pytest.importorskip("skl2onnx")
+to_onnx = pytest.importorskip("skl2onnx").to_onnx
 pytest.importorskip("skops")
 runtime = pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of skl2onnx's own
@@ -22,9 +26,9 @@ def session(content):
 
 
 def onnx_of(bundle):
-    from radiusmargin.app.onnx import to_onnx
+    from radiusmargin.app.onnx import to_onnx as graph_of
 
-    return session(to_onnx(bundle))
+    return session(graph_of(bundle))
 
 
 # A conic model once: on 30 features it takes seconds, and its converter is the same.
@@ -43,6 +47,21 @@ def test_numbers(name, model):
     np.testing.assert_array_equal(label, bundle.pipeline.predict(task.X))
     expected = bundle.pipeline.decision_function(task.X)
     np.testing.assert_allclose(scores, expected if expected.ndim == 2 else expected[:, None], rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("scaler", [None, StandardScaler()])
+def test_skl2onnx_knows_linear_models_by_itself(scaler):
+    X, y = load_wine(return_X_y=True)
+    model = make_pipeline(scaler or "passthrough", FSVMCV()).fit(X, y)
+    steps = Pipeline([step for step in model.steps if step[1] != "passthrough"])
+    label, _ = session(to_onnx(steps, X[:1]).SerializeToString()).run(None, {"X": X})
+    np.testing.assert_array_equal(label, model.predict(X))
+
+
+def test_a_kernel_machine_is_refused_by_name():
+    X, y = load_wine(return_X_y=True)
+    with pytest.raises(ValueError, match="SVM is not linear in its inputs"):
+        to_onnx(SVM(kernel="rbf").fit(X, y), X[:1])
 
 
 def mixed(folder, n_towns=3):

@@ -38,6 +38,7 @@ from ..outofcore import in_chunks, map_chunks
 from ..outofcore.fit import ChunkedTraining, keep_history, print_pass
 from ..solvers import IDENTITY, Batch, ClassLabels, Options, relative_gap, rows_of, solve
 from ..solvers.result import Certificate
+from . import onnx
 from .decision import DecisionModel, LinearModel
 from .features import FeatureChoice, Mapped, Raw
 
@@ -183,6 +184,20 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
+
+    # The three methods that skl2onnx looks for; they return functions.
+
+    def onnx_parser(self) -> Callable:
+        """Return the function that declares the outputs of the ONNX graph of a linear model."""
+        return lambda scope, inputs: onnx.outputs(self, scope)
+
+    def onnx_shape_calculator(self) -> Callable:
+        """Return the function that sets the shapes of these outputs."""
+        return onnx.shapes
+
+    def onnx_converter(self) -> Callable:
+        """Return the function that adds the operators of a linear model to an ONNX graph."""
+        return onnx.convert
 
     # -- to be provided by a model ------------------------------------------------------------------------------
 
