@@ -180,8 +180,32 @@ def test_features_that_say_nothing_do_not_beat_the_dummy(tmp_path, monkeypatch, 
     rows = [f"{rng.normal():.3f},{rng.normal():.3f},{'u' if i % 3 else 'v'}" for i in range(90)]
     (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert main(["compare", "t.csv", *FAST, "--save", "m.skops"]) == 0
+    assert main(["compare", "t.csv", *FAST, "--save", "m.skops"]) == 1  # a file was asked for, and is not there
     said = capsys.readouterr()
     assert "None beats the dummy" in said.out
     assert "m.skops was not written" in said.err
     assert not (tmp_path / "m.skops").exists()
+
+
+def test_a_table_is_cut_so_that_every_model_finishes(tmp_path, monkeypatch, capsys):
+    """Thirty splits of a forest take several seconds of the processor: the table is cut, and the reason said."""
+    monkeypatch.chdir(tmp_path)
+    a, hue, y, _ = two_classes(700)
+    rows = [f"{x:.3f},{h},{k}" for x, h, k in zip(a, hue, y, strict=True)]
+    (tmp_path / "t.csv").write_text("a,hue,y\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    options = [
+        "--models",
+        "dummy,random-forest",
+        "--runs",
+        "10",
+        "--folds",
+        "3",
+        "--inner-folds",
+        "2",
+        "--configurations",
+        "1",
+    ]
+    assert main(["compare", "t.csv", *options, "--jobs", "1", "--report", "", "--budget", "0.9"]) == 1
+    told = capsys.readouterr().out
+    assert "a stratified sample of 500 of 700 rows, to fit into 0.9 s for each model" in told
+    assert "Take" not in told

@@ -1,6 +1,7 @@
 """The answer of a comparison: whom to take, how sure, and what keeps the numbers honest."""
 
 import itertools
+import time
 from typing import ClassVar
 
 import numpy as np
@@ -14,23 +15,29 @@ from radiusmargin.paper.cells import OutOfTime, run_cell, time_limit
 from radiusmargin.paper.metrics import METRICS, roc_auc
 from radiusmargin.paper.recommend import recommend
 from radiusmargin.paper.statistics import holm, nemenyi
+from radiusmargin.paper.workflow import Outcome, affordable_rows
 from radiusmargin.tables import DataError, TaskData
 
+LATE = "late"
 
-def records(scores, metric="accuracy", dataset="toy"):
-    """Records of models with the given scores, one for each run; None is a failure."""
+
+def records(scores, metric="accuracy", dataset="toy", seconds=()):
+    """Records of models with the given scores, one for each run; None is a failure, LATE a split that was stopped."""
+    seconds = dict(seconds)
     for model, values in scores.items():
         for run, value in enumerate(values):
             cell = {"dataset": dataset, "model": model, "run": run, "protocol": "honest"}
-            record = {"key": f"{dataset}{model}{run}", "cell": cell, "seconds": 1.0, "n_train": 80, "n_test": 20}
-            if value is None:
-                yield record | {"status": "error", "error": "no luck"}
+            record = {"key": f"{dataset}{model}{run}", "cell": cell, "seconds": seconds.get(model, 1.0)}
+            record |= {"n_train": 80, "n_test": 20}
+            if value in (None, LATE):
+                error = "no luck" if value is None else "over the time budget"
+                yield record | {"status": "error", "error": error, "over_budget": value == LATE}
             else:
                 yield record | {"status": "ok", metric: value, "tune_seconds": 1.0, "fit_seconds": 0.1}
 
 
-def answer(scores, metric="accuracy"):
-    return recommend(Summary(records(scores, metric), metric=METRICS[metric]))
+def answer(scores, metric="accuracy", seconds=()):
+    return recommend(Summary(records(scores, metric, seconds=seconds), metric=METRICS[metric]))
 
 
 GOOD, SAME, BAD = [0.9, 0.91, 0.9, 0.92, 0.9], [0.89, 0.915, 0.9, 0.91, 0.905], [0.7, 0.72, 0.71, 0.7, 0.71]
@@ -63,8 +70,58 @@ def test_all_failed():
     assert found.lines == ("Every cell failed, so there is nothing to recommend. The first error: no luck",)
 
 
-def test_a_model_without_a_result_on_every_split_is_not_taken():
-    assert answer({"svm": GOOD, "fsvm": [0.99, 0.99, None, 0.99, 0.99]}).model == "svm"
+def test_a_model_that_leads_and_did_not_finish_keeps_the_others_from_being_taken():
+    """A better model that ran out of time: the one that finished is not what to take."""
+    found = answer({"dummy": [0.2] * 5, "logistic": [0.56] * 5, "random-forest": [0.70, 0.71, LATE, LATE, LATE]})
+    assert found.model is None
+    assert found.lines[0] == (
+        "No recommendation yet: RandomForest leads with accuracy 70.50 % on the 2 of 5 splits that it finished, where"
+        " LogisticRegression, the best that finished all, has 56.00."
+    )
+    assert "--budget" in found.lines[1]
+    failed = answer({"svm": GOOD, "fsvm": [0.99, 0.99, None, 0.99, 0.99]})
+    assert failed.model is None
+    assert "F-SVM failed on the others: no luck. Leave it out (--models)" in failed.lines[1]
+
+
+def test_a_mark_alone_keeps_another_from_being_taken():
+    scores = {"svm": BAD, "fsvm": [0.9, 0.91, LATE, LATE, LATE], "logistic": [0.75, 0.99, 0.8, 0.9, 0.85]}
+    summary = Summary(records(scores))
+    assert summary.entry("toy", "fsvm").mark == "▲"
+    assert summary.entry("toy", "logistic").mark == ""
+    assert recommend(summary).model is None
+
+
+def test_the_headline_names_what_did_not_finish():
+    found = answer({"svm": GOOD, "fsvm": [0.5, LATE, LATE, LATE, LATE], "rmm": [LATE] * 5})
+    assert found.model == "svm"
+    assert found.lines[0].startswith("Take SVM, of the models that finished: accuracy 90.60 ")
+    assert (
+        "Not finished, and behind on the splits they did: F-SVM (1 of 5 splits), RMM (0 of 5 splits)." in found.lines[0]
+    )
+    assert answer({"svm": [LATE] * 2, "fsvm": [0.5, LATE]}).lines == (
+        "No model finished every split, so there is nothing to recommend: SVM (0 of 2 splits), F-SVM (1 of 2 splits).",
+    )
+
+
+def test_over_several_sets_too():
+    rows = [*records({"svm": [0.7] * 3, "fsvm": [0.9] * 3}, dataset="a")]
+    rows += records({"svm": [0.7] * 3, "fsvm": [0.9, LATE, LATE]}, dataset="b")
+    assert recommend(Summary(rows)).lines[0].startswith("No recommendation yet: F-SVM did not finish")
+    rows[9:] = records({"svm": [0.7] * 3, "fsvm": [LATE] * 3}, dataset="b")
+    assert recommend(Summary(rows)).model is None
+
+
+def test_a_tie_goes_to_the_quicker_and_is_called_one():
+    found = answer({"svm": GOOD, "fsvm": GOOD, "logistic": SAME}, seconds={"svm": 7.0, "logistic": 0.2})
+    assert found.model == "fsvm"
+    assert found.lines[1] == "Level with it, and slower: SVM."
+    assert "(−0.00)" not in " ".join(found.lines)
+
+
+def test_the_seconds_of_the_advice_are_those_of_the_table():
+    found = answer({"svm": GOOD, "fsvm": SAME}, seconds={"svm": 8.0, "fsvm": 0.5})
+    assert found.lines[-1] == "Among those F-SVM takes least time, 1/16 of SVM's."
 
 
 def test_one_split_says_nothing_of_chance():
@@ -136,7 +193,7 @@ def test_nothing_is_fitted_on_test_rows():
 
 def test_a_time_budget_stops_a_model_and_not_the_others(tmp_path):
     _, tasks, plan = toy_plan(models=("dummy", "svm"))
-    found = execute(plan, tasks, Store(tmp_path / "cells.jsonl"), jobs=1, seconds=1e-9)
+    found = execute(plan, tasks, Store(tmp_path / "cells.jsonl"), jobs=1, seconds=0.0)
     assert all(r["error"] == "over the time budget" and r["over_budget"] for r in found)
     assert all(
         r["status"] == "ok" for r in execute(plan, tasks, Store(tmp_path / "cells.jsonl"), jobs=1, seconds=600.0)
@@ -146,6 +203,26 @@ def test_a_time_budget_stops_a_model_and_not_the_others(tmp_path):
 def test_work_is_stopped_from_within():
     with pytest.raises(OutOfTime), time_limit(0.05):
         any(False for _ in itertools.count())
+
+
+def test_waiting_is_not_work():
+    with time_limit(0.05):
+        time.sleep(0.15)
+
+
+def test_what_was_spent_before_counts(tmp_path):
+    """The second call with a store goes on with the budget that is left."""
+    _, tasks, plan = toy_plan(models=("svm",))
+    store = Store(tmp_path / "cells.jsonl")
+    (first,) = execute(plan[:1], tasks, store, jobs=1, seconds=600.0)
+    assert all(r["status"] == "error" for r in execute(plan, tasks, store, jobs=1, seconds=first["seconds"])[1:])
+
+
+def test_a_table_is_cut_until_the_slowest_model_fits():
+    rows = records({"svm": [0.9], "fsvm": [LATE]}, seconds={"svm": 3.0, "fsvm": 20.0})
+    outcome = Outcome(Spec("toy", folds=5), {}, list(rows))
+    assert affordable_rows(outcome, 2000, 200.0) == 2000  # 2 x 20 s x 5 splits
+    assert affordable_rows(outcome, 2000, 100.0) == int(2000 * 0.4 ** (2 / 3))
 
 
 def test_other_metrics_need_the_honest_protocol():

@@ -33,17 +33,22 @@ def recommend(summary: Summary) -> Recommendation:
 
 
 def _on_one_set(summary, dataset) -> Recommendation:
-    n_runs = max(len(summary.entry(dataset, key).values) for key in summary.models)
-    whole = {key: summary.entry(dataset, key) for key in summary.models}
-    whole = {key: entry for key, entry in whole.items() if len(entry.values) == n_runs}
+    entries = {key: summary.entry(dataset, key) for key in summary.models}
+    n_runs = max(len(entry.values) for entry in entries.values())
+    whole = {key: entry for key, entry in entries.items() if len(entry.values) == n_runs and not entry.errors}
     real = {key: entry for key, entry in whole.items() if key != DUMMY}
+    unfinished = {key: entry for key, entry in entries.items() if entry.errors and key != DUMMY}
     if not real:
-        return Recommendation(None, ("Only the dummy has an answer on every split: there is nothing to recommend.",))
-    if DUMMY in whole and not _beats(summary, real, whole[DUMMY]):
-        return Recommendation(None, (_none_beats(summary, real, whole[DUMMY]),))
-    best = max(real, key=lambda key: round(real[key].mean, 6))
+        why = _unfinished(summary, unfinished) if unfinished else "only the dummy was run"
+        return Recommendation(None, (f"No model finished every split, so there is nothing to recommend: {why}.",))
+    best = _best(summary, real)
+    leaders = [entry for entry in unfinished.values() if _leads(entry, real[best])]
+    if leaders:
+        return Recommendation(None, tuple(_not_yet(summary, leaders, real[best])))
+    if DUMMY in whole and not _beats(summary, real[best], whole[DUMMY]):
+        return Recommendation(None, (_none_beats(summary, real[best], whole[DUMMY]),))
     pvalues = _holm_against(summary, real[best], [real[key] for key in real if key != best])
-    lines = [_headline(summary, real[best], whole.get(DUMMY))]
+    lines = [_headline(summary, real[best], whole.get(DUMMY), unfinished)]
     if pvalues is None:
         lines.append("There is one split only, so nothing says how sure this is.")
     else:
@@ -51,11 +56,67 @@ def _on_one_set(summary, dataset) -> Recommendation:
     return Recommendation(best, tuple(lines))
 
 
-def _headline(summary, entry, dummy):
-    value = summary.metric.text(entry.mean, entry.standard_error)
-    unit = f" {summary.metric.unit}".rstrip()
-    dummy = "" if dummy is None else f"; without the features one has {summary.metric.text(dummy.mean)}{unit}"
-    return f"Take {summary.names[entry.model]}: {summary.metric.inside} {value}{unit} on rows it had not seen{dummy}."
+def _best(summary, real) -> str:
+    """Key of the best by its mean as it is shown; of a tie, the quickest."""
+    return max(real, key=lambda key: (round(real[key].mean, 4), -summary.seconds(key)))
+
+
+def _on_shared_splits(a, b) -> tuple[float, float]:
+    """Mean values of two models over the splits that both finished; NaN where there is none."""
+    shared = sorted(a.values.keys() & b.values.keys())
+    if not shared:
+        return float("nan"), float("nan")
+    return tuple(float(np.mean([entry.values[run] for run in shared])) for entry in (a, b))
+
+
+def _leads(entry, best) -> bool:
+    """Whether a model that did not finish is ahead of the best that did: on shared splits, or by its mark alone."""
+    mine, its = _on_shared_splits(entry, best)
+    return mine > its or (entry.mark == "▲" and best.mark != "▲")
+
+
+def _not_yet(summary, leaders, best):
+    """Sentences about models that lead and did not finish, and what to do."""
+    metric = summary.metric
+    for entry in leaders:
+        mine, its = (metric.text(value) for value in _on_shared_splits(entry, best))
+        yield (
+            f"No recommendation yet: {summary.names[entry.model]} leads with {metric.inside} {mine}{_unit(metric)} on the"
+            f" {_finished(entry)} that it finished, where {summary.names[best.model]}, the best that finished all, has {its}."
+        )
+    if any("over the time budget" in entry.errors for entry in leaders):
+        yield "It ran out of time: give every model more (--budget), or fewer rows (--max-rows)."
+    for entry in leaders:
+        failure = next((error for error in entry.errors if error != "over the time budget"), None)
+        if failure is not None:
+            yield f"{summary.names[entry.model]} failed on the others: {failure}. Leave it out (--models) to decide without it."
+
+
+def _finished(entry) -> str:
+    return f"{len(entry.values)} of {len(entry.values) + len(entry.errors)} splits"
+
+
+def _unfinished(summary, entries) -> str:
+    """Models that did not finish, with the splits that they did."""
+    return ", ".join(f"{summary.names[key]} ({_finished(entry)})" for key, entry in entries.items())
+
+
+def _unit(metric) -> str:
+    return f" {metric.unit}".rstrip()
+
+
+def _headline(summary, entry, dummy, unfinished):
+    metric = summary.metric
+    value = metric.text(entry.mean, entry.standard_error)
+    baseline = "" if dummy is None else f"; without the features one has {metric.text(dummy.mean)}{_unit(metric)}"
+    rest = ""
+    if unfinished:
+        with_values = any(other.values for other in unfinished.values())
+        rest = (
+            f" Not finished{', and behind on the splits they did' * with_values}: {_unfinished(summary, unfinished)}."
+        )
+    whom = f"{summary.names[entry.model]}{', of the models that finished' * bool(unfinished)}"
+    return f"Take {whom}: {metric.inside} {value}{_unit(metric)} on rows it had not seen{baseline}.{rest}"
 
 
 def _holm_against(summary, best, others) -> dict | None:
@@ -70,21 +131,19 @@ def _versus(summary, a, b):
     return corrected_t_test(list(a.values.values()), list(b.values.values()), summary.test_ratio(a))
 
 
-def _beats(summary, real, dummy) -> bool:
+def _beats(summary, best, dummy) -> bool:
     """Whether the best model is better than the dummy beyond chance; by its mean alone where nothing can be tested.
 
     One test on one side, uncorrected: that the features say nothing is a strong claim, and is made on little evidence else.
     A gain that is the same on every split, such as all rows right, is no chance, however few splits there are.
     """
-    best = max(real.values(), key=lambda entry: entry.mean)
     if best.mean <= dummy.mean or len(dummy.values) < 2:
         return best.mean > dummy.mean
     test = _versus(summary, best, dummy)
     return test.statistic == np.inf or test.pvalue / 2 < ALPHA
 
 
-def _none_beats(summary, real, dummy) -> str:
-    best = max(real.values(), key=lambda entry: entry.mean)
+def _none_beats(summary, best, dummy) -> str:
     return (
         f"None beats the dummy: guessing without a look at the features has {summary.metric.inside} "
         f"{summary.metric.text(dummy.mean)}, the best model, {summary.names[best.model]}, "
@@ -93,42 +152,50 @@ def _none_beats(summary, real, dummy) -> str:
 
 
 def _how_sure(summary, real, best, pvalues):
-    """Who is worse beyond chance, who is not, and what the quickest of those would cost."""
+    """Who is worse beyond chance, who is not or is level, and what the quickest of those would cost."""
+    costs = {key: round(real[best].mean, 4) - round(real[key].mean, 4) for key in pvalues}
     worse = [key for key, p in pvalues.items() if p < ALPHA]
-    equal = [key for key in pvalues if key not in worse]
+    level = [key for key in pvalues if key not in worse and costs[key] == 0]
+    equal = [key for key in pvalues if key not in worse and key not in level]
     corrected = "t-tests over the splits, corrected for their overlap and by Holm for their number"
+    if level:
+        yield f"Level with it, and slower: {', '.join(summary.names[key] for key in level)}."
     if worse:
-        yield f"Worse beyond chance: {_with_costs(summary, real, best, worse)} ({corrected})."
+        yield f"Worse beyond chance: {_with_costs(summary, costs, worse)} ({corrected})."
     if not equal:
         return
-    yield f"Not told apart from it: {_with_costs(summary, real, best, equal)}{'' if worse else f' ({corrected})'}."
-    quickest = min(equal, key=lambda key: _seconds(real[key]))
-    times = _seconds(real[best]) / _seconds(real[quickest])
+    yield f"Not told apart from it: {_with_costs(summary, costs, equal)}{'' if worse else f' ({corrected})'}."
+    quickest = min(equal, key=summary.seconds)
+    times = summary.seconds(best) / max(summary.seconds(quickest), 1e-6)
     if times > 2:
         yield f"Among those {summary.names[quickest]} takes least time, 1/{times:.0f} of {summary.names[best]}'s."
 
 
-def _seconds(entry) -> float:
-    """Of choosing and fitting, on one split."""
-    return max(float(np.nansum([entry.median("tune_seconds"), entry.median("fit_seconds")])), 1e-6)
-
-
-def _with_costs(summary, real, best, keys):
+def _with_costs(summary, costs, keys):
     """Models with what taking them in place of the best would cost."""
-    metric = summary.metric
-    costs = {key: metric.scale * (real[best].mean - real[key].mean) for key in keys}
-    digits = 2 if metric.scale == 100 else 4
-    return ", ".join(f"{summary.names[key]} (−{costs[key]:.{digits}f})" for key in sorted(costs, key=costs.get))
+    digits = 2 if summary.metric.scale == 100 else 4
+    shown = {key: f"{summary.metric.scale * costs[key]:.{digits}f}" for key in keys}
+    return ", ".join(f"{summary.names[key]} (−{shown[key]})" for key in sorted(keys, key=costs.get))
 
 
 def _over_sets(summary) -> Recommendation:
-    ranks = {key: rank for key, rank in summary.ranks.items() if key != DUMMY}
+    unfinished = {entry.model for entry in summary.errors} - {DUMMY}
+    ranks = {key: rank for key, rank in summary.ranks.items() if key != DUMMY and key not in unfinished}
     if not ranks:
-        return Recommendation(None, ("No model has an answer on every data set: there is nothing to recommend.",))
+        return Recommendation(None, ("No model has an answer on every split: there is nothing to recommend.",))
     best = min(ranks, key=ranks.get)
+    leaders = [key for key in unfinished if _wins(summary, key, best)]
+    if leaders:
+        names = ", ".join(summary.names[key] for key in leaders)
+        said = (
+            f"No recommendation yet: {names} did not finish, and won against {summary.names[best]}, the best that did."
+        )
+        return Recommendation(None, (f"{said} Give more time (--budget), fewer rows (--max-rows), or leave it out.",))
     if summary.ranks.get(DUMMY, np.inf) <= ranks[best]:
         return Recommendation(None, (f"None beats the dummy over the {len(summary.datasets)} data sets.",))
     lines = [f"Take {summary.names[best]}: best mean rank, {ranks[best]:.2f}, over {len(summary.datasets)} data sets."]
+    if unfinished:
+        lines[0] += f" Not finished, and behind where they did: {', '.join(summary.names[key] for key in unfinished)}."
     test = summary.friedman
     if test is not None and test.F_pvalue >= ALPHA:
         lines.append(f"But the models cannot be told apart over all sets (Iman–Davenport p = {test.F_pvalue:.3f}).")
@@ -137,3 +204,9 @@ def _over_sets(summary) -> Recommendation:
         names = ", ".join(summary.names[key] for key in sorted(near, key=ranks.get))
         lines.append(f"Not told apart from it by Nemenyi's test: {names or 'none'}.")
     return Recommendation(best, tuple(lines))
+
+
+def _wins(summary, key, best) -> bool:
+    """Whether a model is ahead on more of the data sets than it is behind, judged by the splits that it finished."""
+    pairs = [_on_shared_splits(summary.entry(name, key), summary.entry(name, best)) for name in summary.datasets]
+    return sum(np.sign(mine - its) for mine, its in pairs if mine == mine) > 0

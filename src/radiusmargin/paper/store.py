@@ -220,7 +220,8 @@ def execute(
     progress : callable, optional
         Called with every record: first with those that were there, then with each new one.
     seconds : float, optional
-        Of computing for each model; cells that begin after that, or would take longer, fail.
+        Processor seconds for each model, those of the cells in the store included; cells that begin after that, or
+        would take longer, fail.
     """
     done = store.records()
     report = progress or (lambda record: None)
@@ -231,6 +232,8 @@ def execute(
     if any(cell.protocol == "timing" for cell in plan):
         jobs = 1
     budget = Budget(seconds)
+    for key in kept:
+        budget.spend(done[key])
     with Claims(store.lock) as claims:
         while pending:
             before = len(pending)
@@ -243,7 +246,7 @@ def execute(
 
 
 class Budget:
-    """Seconds of computing that each model has left."""
+    """Processor seconds that each model has left."""
 
     def __init__(self, seconds):
         self.seconds, self._spent = seconds, Counter()

@@ -21,10 +21,13 @@ from .splits import split_note, subsample
 from .store import Store, execute
 from .summary import Summary
 
-__all__ = ["Outcome", "dense", "load_tasks", "run_experiment"]
+__all__ = ["Outcome", "affordable_rows", "dense", "load_tasks", "run_experiment"]
 
 #: Sparse tables with no more numbers than this, zeros included, are made dense: few models take sparse ones.
 DENSE_LIMIT = 20_000_000
+
+#: Share of the budget that is planned for, since the forecast of a model's seconds is rough.
+SPARE = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +45,13 @@ class Outcome:
 
     @property
     def n_failed(self) -> int:
-        """Cells that failed; those that were stopped by a time budget were asked to."""
+        """Cells that failed, other than by the time budget."""
         return sum(record["status"] != "ok" and not record.get("over_budget") for record in self.records)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every cell has a result."""
+        return all(record["status"] == "ok" for record in self.records)
 
 
 def load_tasks(spec: Spec) -> dict[str, TaskData]:
@@ -78,8 +86,9 @@ def run_experiment(
     jobs: int | None = None,
     progress: Callable[[int], Callable[[dict], None]] | None = None,
     seconds: float | None = None,
+    only_first: bool = False,
 ) -> Outcome:
-    """Run what the store does not hold yet.
+    """Run what the store does not hold yet, split by split: every model has its first before any has its second.
 
     Parameters
     ----------
@@ -92,18 +101,33 @@ def run_experiment(
     progress : callable, optional
         Called with the number of cells; what it returns is called with every record.
     seconds : float, optional
-        Time budget of each model, as in :func:`~radiusmargin.paper.execute`.
+        Budget of each model in processor seconds, as in :func:`~radiusmargin.paper.execute`.
+    only_first : bool
+        Run the first split only.
     """
     if store is None:
         with tempfile.TemporaryDirectory(prefix="radiusmargin-") as folder:
+            store = Path(folder, "cells.jsonl")
             return run_experiment(
-                spec, tasks, Path(folder, "cells.jsonl"), jobs=jobs, progress=progress, seconds=seconds
+                spec, tasks, store, jobs=jobs, progress=progress, seconds=seconds, only_first=only_first
             )
     store = store if isinstance(store, Store) else Store(store)
-    plan = make_plan(spec, tasks)
+    plan = [cell for cell in make_plan(spec, tasks) if cell.run == 0 or not only_first]
     report = progress(len(plan)) if progress else None
     records = execute(plan, tasks, store, jobs=jobs, progress=report, seconds=seconds)
     return Outcome(spec, tasks, records, tuple(_run_notes(store, records, seconds)))
+
+
+def affordable_rows(outcome: Outcome, n_rows: int, seconds: float) -> int:
+    """Rows on which the slowest model should finish all its splits, judged by the first split of every model.
+
+    Seconds are taken to grow with the 3/2 power of the rows, between linear models and kernel machines; a split that was
+    stopped, for twice as long as it ran.
+    """
+    spec = outcome.spec
+    slowest = max(record["seconds"] * (1 if record["status"] == "ok" else 2) for record in outcome.records)
+    needed = slowest * spec.runs * spec.folds
+    return n_rows if needed <= seconds else int(n_rows * (SPARE * seconds / needed) ** (2 / 3))
 
 
 def _run_notes(store, records, seconds):
@@ -113,7 +137,7 @@ def _run_notes(store, records, seconds):
     stopped = {record["cell"]["model"] for record in records if record.get("over_budget")}
     if stopped:
         names = _names(resolve_models(stopped))
-        yield f"Stopped by the budget of {seconds:g} s for each model: {names}; without a result on every split, not ranked."
+        yield f"Stopped by the budget of {seconds:g} processor seconds for each model: {names}."
 
 
 def protocol_notes(spec: Spec) -> list[str]:

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
 from ..._writing import check_output, write_file
-from .shared import Models, Names, console, default_jobs, progress_bar, show_table, table_options
+from .shared import (
+    Models,
+    Names,
+    console,
+    default_jobs,
+    progress_bar,
+    reading_facts,
+    show_table,
+    table_options,
+)
 
 __all__ = ["command"]
 
-#: A larger table of one's own is cut to so many rows, unless --max-rows says otherwise: an answer within a minute.
+#: A larger table of one's own is cut to the first number of rows, unless --max-rows says otherwise; where models would not
+#: finish within their budget, further, to no fewer than the second.
 MAX_ROWS, QUICK_ROWS = 2000, 500
 #: Outer and inner folds of such a table, where its classes have the rows for it.
 FOLDS, QUICK_FOLDS = 5, 3
-#: Seconds of computing that every model has on a table of one's own, unless --budget says otherwise.
+#: Processor seconds that every model has on a table of one's own, unless --budget says otherwise.
 BUDGET = 60.0
 
 
@@ -43,9 +54,13 @@ BUDGET = 60.0
 @click.option(
     "--budget",
     type=click.FloatRange(0.0, min_open=True),
-    help=f"Seconds for each model.  [default: {BUDGET:g} for a FILE]",
+    help=f"Processor seconds for each model.  [default: {BUDGET:g} for a FILE]",
 )
-@click.option("--max-rows", type=click.IntRange(20), help=f"Cut larger tables.  [default: {MAX_ROWS} rows of a FILE]")
+@click.option(
+    "--max-rows",
+    type=click.IntRange(20),
+    help=f"Cut larger tables.  [default: {MAX_ROWS} rows of a FILE, fewer if models would not finish]",
+)
 @click.option("--jobs", type=int, default=None, help="Processes.  [default: all cores]")
 @click.option("--quick", is_flag=True, help="Fewer folds, rows and configurations.")
 @click.option(
@@ -65,44 +80,36 @@ BUDGET = 60.0
     type=click.Path(path_type=Path),
     help="The page to write; '' for none.",
 )
-def command(file, target, missing, categories, drop, json_file, csv_file, report, jobs, store, save, budget, **options):
+def command(file, reading, json_file, csv_file, report, save, **options):
     """Compare models by nested cross-validation, and say which to take.
 
     FILE is a table: CSV, TSV, Parquet, npz, ARFF or LIBSVM (also .gz). Without it the built-in tasks are
     used. Every model sees the same splits; everything (encoding of categories and dates, filling of gaps, scaling,
     hyper-parameters) is chosen and fitted on training rows only.
+
+    The exit code is 1 if a model did not finish every split, or if the file for --save was not written.
     """
-    from ...paper import Store, outputs, results, workflow
+    from ...paper import outputs, results
     from ...paper.recommend import recommend
 
     report = report if str(report) not in ("", ".") else None
     check_output(json_file, csv_file, report, save)
-    if store is not None:
-        Store(store).check()
     if save is not None and file is None:
         raise click.UsageError("--save needs a FILE")
-    reading = {"missing": missing, "categories": categories, "drop": drop}
-    spec, tasks = _prepared(file, target, reading, options)
-    seconds = budget or (BUDGET if file is not None else None)
+    if file is None and any(value not in (None, (), False) for value in reading.values()):
+        raise click.UsageError("--target and what else says how a table is read: each needs a FILE")
     out = console()
-    for line in _messages(tasks):
-        out.print(line, style="yellow", markup=False)
-    with progress_bar("comparing") as progress:
-        outcome = workflow.run_experiment(
-            spec, tasks, store, jobs=jobs or default_jobs(), progress=progress, seconds=seconds
-        )
+    outcome = _builtin_tasks(options) if file is None else _own_table(file, reading, options, out)
     written = _write(outcome, {json_file: outputs.to_json, csv_file: outputs.to_csv_text, report: outputs.report_html})
     advice = recommend(outcome.summary)
     for line in advice.lines:
         out.print(line, style="bold", markup=False)
     out.print()
     show_table(results.model_table(outputs.main_table(outcome), outcome.summary), out)
-    if save is not None:
-        facts = {"missing": list(missing), "target": str(target or ""), "why": list(advice.lines)}
-        written += _saved(save, advice.model, spec, tasks, facts)
-    for path in written:
+    saved = save is None or _saved(save, advice, outcome, reading)
+    for path in [*written, *([save] if save is not None and saved else [])]:
         out.print(f"wrote {path}", markup=False)
-    return 1 if outcome.n_failed else 0
+    return 0 if outcome.is_complete and saved else 1
 
 
 def _write(outcome, makers):
@@ -111,61 +118,92 @@ def _write(outcome, makers):
     return [write_file(path, text) for path, text in texts.items()]
 
 
-def _saved(path, model, spec, tasks, facts):
-    """The recommended model, fitted on all rows that were compared on; nothing where none is recommended."""
+def _saved(path, advice, outcome, reading) -> bool:
+    """Fit the recommended model on all rows that were compared on, and save it; whether there is one."""
     from ..final import fit_final
     from ..model_file import save_bundle
 
-    if model is None:
+    if advice.model is None:
         click.echo(f"no model is recommended, so {path} was not written", err=True)
-        return []
-    (task,) = tasks.values()
-    return [save_bundle(fit_final(task, model, spec=spec, facts=facts), path)]
+        return False
+    (task,) = outcome.tasks.values()
+    facts = {"why": list(advice.lines), **reading_facts(reading)}
+    save_bundle(fit_final(task, advice.model, spec=outcome.spec, facts=facts), path)
+    return True
 
 
-def _prepared(file, target, reading, options):
-    """The specification and the data of a call."""
+def _runner(options, seconds):
+    """Function of a specification and tasks that runs them, with the store, processes and budget of the call."""
+    from ...paper import Store, workflow
+
+    store, jobs = options.pop("store"), options.pop("jobs") or default_jobs()
+    if store is not None:
+        Store(store).check()
+
+    def run(spec, tasks, where, only_first=False):
+        with progress_bar("first split" if only_first else "comparing") as progress:
+            return workflow.run_experiment(
+                spec, tasks, store or where, jobs=jobs, progress=progress, seconds=seconds, only_first=only_first
+            )
+
+    return run
+
+
+def _builtin_tasks(options):
+    """Run the built-in tasks, or data sets of the registry."""
     from dataclasses import replace
 
     from ...paper import load_spec, workflow
 
-    options = dict(options)
-    datasets, quick = options.pop("datasets"), options.pop("quick")
+    run = _runner(options, options.pop("budget"))
     options["budget"] = options.pop("configurations")
-    if file is not None and datasets:
-        raise click.UsageError("give a FILE or --datasets, not both")
-    if file is None and (target is not None or any(reading.values())):
-        raise click.UsageError("--target, --missing, --categories and --drop: each needs a FILE")
-    spec = load_spec("compare", quick=quick)
-    if file is not None:
-        usual = (QUICK_ROWS, QUICK_FOLDS) if quick else (MAX_ROWS, FOLDS)
-        return _own_table(file, target, reading, spec, options, *usual)
-    spec = spec.with_options(datasets=datasets, **options)
-    if datasets:
+    spec = load_spec("compare", quick=options.pop("quick"))
+    spec = spec.with_options(**options)
+    if options["datasets"]:
         spec = replace(spec, title="Accuracy", max_rows=options["max_rows"])
-    return spec, workflow.load_tasks(spec)
+    return run(spec, workflow.load_tasks(spec), None)
 
 
-def _own_table(file, target, reading, spec, options, max_rows, n_folds):
-    """A table of one's own: sizes, folds and metric that suit it, unless they are given."""
-    from ...paper import workflow
+def _own_table(file, reading, options, out):
+    """Run a table of one's own, cut until the first split of every model foretells that all fit into the budget."""
+    from ...paper import load_spec, workflow
     from ...paper.catalogue import resolve_models
-    from ...paper.metrics import METRICS, metric_for
-    from ...paper.splits import suitable_folds
     from ...tables import read_table
 
+    if options.pop("datasets"):
+        raise click.UsageError("give a FILE or --datasets, not both")
+    seconds = options.pop("budget") or BUDGET
+    run, quick, is_cut = _runner(options, seconds), options.pop("quick"), options["max_rows"] is None
+    options["budget"] = options.pop("configurations")
     resolve_models(options["models"] or ())  # a wrong name is told before the data are read
-    spec = spec.with_options(max_rows=max_rows).with_options(**options)
-    task = workflow.prepared(read_table(file, target, **reading), spec)
+    spec, n_folds = load_spec("compare", quick=quick), QUICK_FOLDS if quick else FOLDS
+    table = read_table(file, **reading)
+    n_rows = options["max_rows"] or (QUICK_ROWS if quick else MAX_ROWS)
+    with TemporaryDirectory(prefix="radiusmargin-") as folder:
+        where = Path(folder, "cells.jsonl")
+        spec, task = _sized(table, spec, options, n_folds, n_rows)
+        for line in task.messages:
+            out.print(f"{task.name}: {line}", style="yellow", markup=False)
+        while is_cut and task.n_samples > QUICK_ROWS:
+            first = run(spec, {task.name: task}, where, only_first=True)
+            if (fewer := workflow.affordable_rows(first, task.n_samples, seconds)) >= task.n_samples:
+                break
+            n_rows = max(fewer, QUICK_ROWS)
+            spec, task = _sized(table, spec, options, n_folds, n_rows)
+            out.print(f"{task.name}: {task.messages[-1]}, to fit into {seconds:g} s for each model", style="yellow")
+        return run(spec, {task.name: task}, where)
+
+
+def _sized(table, spec, options, n_folds, n_rows):
+    """The specification and the task for so many rows: folds and metric that suit them, unless they are given."""
+    from ...paper import workflow
+    from ...paper.metrics import METRICS, metric_for
+    from ...paper.splits import suitable_folds
+
+    spec = spec.with_options(**options).with_options(max_rows=n_rows)
+    task = workflow.prepared(table, spec)
     metric = METRICS[options["metric"]] if options["metric"] else metric_for(task.y)
     task, folds, inner_folds = suitable_folds(task, options["folds"], options["inner_folds"], n_folds)
     title = f"{metric.name} on {task.name}"
-    spec = spec.with_options(
-        title=title, datasets=(task.name,), folds=folds, inner_folds=inner_folds, metric=metric.key
-    )
-    return spec, {task.name: task}
-
-
-def _messages(tasks):
-    """What was done to a user's table, before anything is run; the built-in tasks need no words."""
-    return [f"{task.name}: {line}" for task in tasks.values() if "/" not in task.name for line in task.messages]
+    shape = {"folds": folds, "inner_folds": inner_folds, "metric": metric.key}
+    return spec.with_options(title=title, datasets=(task.name,), **shape), task

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..._writing import check_output, write_file
-from .shared import Models, console, table_options
+from .shared import Models, console, reading_facts, table_options
 
 __all__ = ["command"]
 
@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.option("--inner-folds", type=click.IntRange(2), help="Folds of the choice of hyper-parameters.  [default: 5]")
 @click.option("--max-rows", type=click.IntRange(20), help="Cut larger tables to a stratified sample.")
 @click.option("--report", type=click.Path(path_type=Path), help="A page with what was tried, averaged and proven.")
-def command(table, output, target, missing, categories, drop, model, max_rows, report, **options):
+def command(table, output, reading, model, max_rows, report, **options):
     """Fit a model on TABLE and save it.
 
     The file holds one pipeline, encoding included, the calibration of its scores, its certificate of optimality and
@@ -39,12 +39,11 @@ def command(table, output, target, missing, categories, drop, model, max_rows, r
         raise click.UsageError("--model takes one name")
     check_output(output, report)
     out = console()
-    task = subsample(read_table(table, target, missing=missing, categories=categories, drop=drop), max_rows)
+    task = subsample(read_table(table, **reading), max_rows)
     for line in task.messages:
         out.print(f"{task.name}: {line}", style="yellow", markup=False)
     spec = Spec("fit").with_options(**options)
-    facts = {"missing": list(missing), "target": str(target) if target is not None else ""}
-    bundle = fit_final(task, model[0] if model else DEFAULT_MODEL, spec=spec, facts=facts)
+    bundle = fit_final(task, model[0] if model else DEFAULT_MODEL, spec=spec, facts=reading_facts(reading))
     page = model_page(bundle) if report is not None else None  # made before the first file is written
     save_bundle(bundle, output)
     describe(bundle, out)

@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from contextlib import contextmanager
+from functools import wraps
 
 import click
 from click.shell_completion import CompletionItem
@@ -31,6 +32,7 @@ __all__ = [
     "default_jobs",
     "printable",
     "progress_bar",
+    "reading_facts",
     "show_json",
     "show_table",
     "table_options",
@@ -99,21 +101,37 @@ class Models(Names):
         return [CompletionItem(done + comma + name) for name in names if name.startswith(last)]
 
 
+#: Options of how a table is read, which `table_options` adds to a command.
+READING = (
+    click.option(
+        "--target",
+        help="Column with the labels, by name or position. By default target, class, label or y, else the last.",
+    ),
+    click.option("--missing", type=Names(), default=(), help="Words that stand for a missing value."),
+    click.option(
+        "--categories", type=Names(), default=(), help="Columns that are categories, though they look like numbers."
+    ),
+    click.option("--drop", type=Names(), default=(), help="Columns to leave out."),
+)
+
+
 def table_options(command):
-    """The options that say how a table is to be read."""
-    for option in (
-        click.option("--drop", type=Names(), default=(), help="Columns to leave out."),
-        click.option(
-            "--categories", type=Names(), default=(), help="Columns that are categories, though they look like numbers."
-        ),
-        click.option("--missing", type=Names(), default=(), help="Words that stand for a missing value."),
-        click.option(
-            "--target",
-            help="Column with the labels, by name or position. By default target, class, label or y, else the last.",
-        ),
-    ):
-        command = option(command)
-    return command
+    """Add the options that say how a table is read; the command takes them as one dictionary, `reading`."""
+
+    @wraps(command)
+    def gathered(**options):
+        reading = {name: options.pop(name) for name in names}
+        return command(reading=reading, **options)
+
+    for option in reversed(READING):
+        gathered = option(gathered)
+    names = [parameter.name for parameter in gathered.__click_params__[-len(READING) :]]
+    return gathered
+
+
+def reading_facts(reading) -> dict:
+    """What a model file keeps of how its table was read."""
+    return {"missing": list(reading["missing"]), "target": str(reading["target"] or "")}
 
 
 def default_jobs() -> int:
