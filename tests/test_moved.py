@@ -2,6 +2,7 @@
 
 import importlib
 import pickle
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -97,3 +98,14 @@ def test_what_never_was_is_not_found():
     with pytest.raises(AttributeError, match="no attribute"):
         _ = importlib.import_module("radiusmargin.models").nothing
     assert not PACKAGES.keys() & {"solvers", "geometry", "plots"}
+
+
+def test_a_pickle_of_another_version_warns_and_loads():
+    X, y = load_iris(return_X_y=True)
+    model = radiusmargin.FSVMCV().fit(X, y)
+    here = pickle.dumps(model)
+    assert pickle.loads(here).score(X, y) == model.score(X, y)  # the same version: no warning, which would be an error
+    with mock.patch("radiusmargin._compat.VERSION", "0.0.9"):
+        there = pickle.dumps(model)
+    with pytest.warns(UserWarning, match=r"FSVMCV was pickled by radiusmargin 0\.0\.9"):
+        np.testing.assert_array_equal(pickle.loads(there).predict(X), model.predict(X))

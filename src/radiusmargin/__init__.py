@@ -1,9 +1,7 @@
 """Support vector machines that learn a feature transformation and a max-margin separator together."""
 
-from importlib.metadata import PackageNotFoundError as _NotInstalled
-from importlib.metadata import version as _version
-
 from . import _moved
+from ._compat import VERSION as __version__  # noqa: F401 (not in __all__: tools look for it)
 from .estimators import (
     FSVM,
     MRSVM,
@@ -21,11 +19,6 @@ from .estimators import (
 from .search import FSVMCV, AutoSVM
 
 _moved.install()
-
-try:
-    __version__ = _version("radiusmargin")
-except _NotInstalled:  # a source tree that was never installed
-    __version__ = "0+unknown"
 
 __all__ = [  # noqa: RUF022 (grouped)
     # Start here: hyper-parameters are chosen by cross-validation.

@@ -1,9 +1,11 @@
-"""Differences between scikit-learn versions."""
+"""Differences between scikit-learn versions, and pickles of other versions of this package."""
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 try:  # scikit-learn >= 1.9; this branch alone remains once that is the oldest version supported
@@ -29,4 +31,34 @@ def reported_task(context, estimator, **data):
     context.call_on_fit_task_end(estimator=estimator, **data)
 
 
-__all__ = ["CallbackSupportMixin", "callback_context", "reported_task", "with_callbacks"]
+try:
+    VERSION = version("radiusmargin")
+except PackageNotFoundError:  # a source tree that was never installed
+    VERSION = "0+unknown"
+
+
+class VersionedPickleMixin:
+    """Write the version of this package into pickles, and warn if another version loads them."""
+
+    def __getstate__(self):
+        return super().__getstate__() | {"_radiusmargin_version": VERSION}
+
+    def __setstate__(self, state):
+        written = state.get("_radiusmargin_version", VERSION)  # early pickles do not say
+        if written != VERSION:
+            warnings.warn(
+                f"this {type(self).__name__} was pickled by radiusmargin {written} and is loaded by {VERSION}, which may fail or predict "
+                "differently. Fit it again, or keep models in files of radiusmargin.app.save_bundle.",
+                stacklevel=2,
+            )
+        super().__setstate__({name: value for name, value in state.items() if name != "_radiusmargin_version"})
+
+
+__all__ = [
+    "VERSION",
+    "CallbackSupportMixin",
+    "VersionedPickleMixin",
+    "callback_context",
+    "reported_task",
+    "with_callbacks",
+]

@@ -115,7 +115,7 @@ def _rebuild(record, expected):
     """An object of one of the expected classes."""
     cls = RENAMED.get(record.cls) or OURS.get(record.cls) if record.name.startswith("radiusmargin.") else None
     require(cls in expected, f"there is {record.name} where another class should be")
-    own = dict(record.attributes)
+    own = {name: value for name, value in record.attributes.items() if name != "_radiusmargin_version"}
     if cls not in ESTIMATORS and cls is not KernelMap:
         own.pop("_sides", None)  # which is computed
         declared = fields(cls) if hasattr(cls, "__dataclass_fields__") else ()

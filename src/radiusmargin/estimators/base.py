@@ -31,7 +31,7 @@ from .._checks import (
     check_weights,
     is_plain_matrix,
 )
-from .._compat import CallbackSupportMixin, callback_context, reported_task, with_callbacks
+from .._compat import CallbackSupportMixin, VersionedPickleMixin, callback_context, reported_task, with_callbacks
 from .._types import ArrayLike, ClassWeight, Data, Gamma, KernelLike, RandomState
 from ..multiclass import MulticlassReduction, check_several, class_weights, taking_part
 from ..outofcore import in_chunks, map_chunks
@@ -147,7 +147,7 @@ def by_rows(method):
     return of_rows
 
 
-class MarginEstimator(ClassifierMixin, CallbackSupportMixin, BaseEstimator, ABC):
+class MarginEstimator(ClassifierMixin, CallbackSupportMixin, VersionedPickleMixin, BaseEstimator, ABC):
     """Classifier that is linear in a feature space: the data, a feature map, or a kernel. Subclasses provide `fit`."""
 
     _accepts_sparse = False
