@@ -119,11 +119,6 @@ def test_a_scorer_without_weights_is_asked_without(three):
     assert 0.5 < model.best_score_ <= 1
 
 
-def test_a_scorer_of_probabilities_is_refused(three):
-    with pytest.raises(ValueError, match="needs probabilities"):
-        FSVMCV(Cs=[1.0], scoring="neg_log_loss").fit(*three)
-
-
 def test_probability_set_after_fit_is_too_late(three):
     model = FSVMCV(Cs=[1.0]).fit(*three).set_params(probability=True)
     assert not hasattr(model, "predict_proba")

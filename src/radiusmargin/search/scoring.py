@@ -11,21 +11,17 @@ import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import signature
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring
 
 from .._blocks import split
 from .._compat import callback_context, reported_task
 from ..estimators.base import TrainingData
-from ..estimators.decision import LinearModel
-from ..estimators.features import Raw
 from ..multiclass import class_weights
 from .candidates import Candidate
+from .scorers import score_values
 
 BLOCK = 1 << 20  # decision values that are formed at a time
 # Most candidates of one kernel in an average: no worse than all near-best ones (benchmarks/auto_choices.py), and on a fine grid
@@ -125,52 +121,12 @@ class HeldOut:
             return correct @ self.weight / self.weight.sum()
         if on_scores:
             on_scores(block, values, [None] * len(values))
-        K = values.shape[1]
-        return np.array([self.score_one(np.eye(K), np.zeros(K), own.T) for own in values])
-
-    def score_one(self, coef, intercept, rows):
-        """Score one candidate by any scorer."""
-        model = FittedClassifier(LinearModel(Raw(), coef, intercept, self.data.training.reduction), self.data.classes)
-        scorer = check_scoring(model, scoring=self.data.scoring)
-        truth = self.data.classes[self.codes]
-        weights = {} if (self.weight == 1).all() or not takes_weights(scorer) else {"sample_weight": self.weight}
-        try:
-            return scorer(model, rows, truth, **weights)
-        except AttributeError as error:
-            if "predict_proba" not in str(error):
-                raise
-            raise ValueError(
-                f"scoring={self.data.scoring!r} needs probabilities, which the candidates of a search do not have. Use a score of "
-                "classes or decision values, such as 'balanced_accuracy' or 'roc_auc'."
-            ) from error
+        return score_values(values, self)
 
 
 def _products(coef, rows):
     """Return products of shape (separators, rows)."""
     return np.asarray(rows @ coef.T).T if sparse.issparse(rows) else coef @ rows.T
-
-
-def takes_weights(scorer) -> bool:
-    """Tell whether a scorer has a `sample_weight`: those of scikit-learn have, a user's function may not."""
-    parameters = signature(scorer).parameters
-    return "sample_weight" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
-class FittedClassifier(ClassifierMixin, BaseEstimator):
-    """Adapter that makes a decision model a fitted classifier for scikit-learn's scorers."""
-
-    def __init__(self, model, classes):
-        self.model, self.classes = model, classes
-        self.classes_ = classes
-
-    def fit(self, X, y):
-        return self
-
-    def decision_function(self, X):
-        return self.model.decisions(X)
-
-    def predict(self, X):
-        return self.classes[self.model.reduction.predict(self.model.scores(X))]
 
 
 # -- The table of scores -------------------------------------------------------------------------------------------------
