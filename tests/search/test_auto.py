@@ -127,19 +127,61 @@ def test_sparse_and_wide_rows_have_the_linear_kind_alone():
     assert FSVMCV(kernel="auto", whitening=0.0).fit(wide, np.arange(20) % 2).coef_.shape == (1, kinds.MOST_COLUMNS + 1)
 
 
-def test_very_many_rows_are_searched_on_a_sample_and_fitted_whole(moons, monkeypatch):
-    monkeypatch.setattr(kinds, "MOST_ROWS", 100)
-    monkeypatch.setattr(kinds, "SAMPLE", 60)
+@pytest.fixture
+def small_rounds(monkeypatch):
+    monkeypatch.setattr(kinds, "WHOLE", 100)
+    monkeypatch.setattr(kinds, "ROUNDS", (60, 120))
+
+
+def test_many_rows_are_searched_in_rounds_and_fitted_whole(moons, small_rounds):
     model = FSVMCV(kernel=["rbf", "laplacian"], combine="best", probability=True).fit(*moons)
-    rows = kinds.sampled(moons[1])
-    assert len(rows) == 60
-    assert abs(moons[1][rows].mean() - moons[1].mean()) < 0.02
+    first, last = kinds.row_rounds(moons[1])
+    assert (len(first), len(last)) == (60, 120)
+    assert set(first) < set(last)
+    assert abs(moons[1][first].mean() - moons[1].mean()) < 0.02
     (member,) = model.members_
     units = kinds.Standardizer.of(moons[0], np.ones(len(moons[1])))
     single = FSVM(member["C"], kernel=member["kernel"], gamma=member["gamma"], whitening=0.0)
     expected = single.fit(units.rows(moons[0]), moons[1])
     assert model.objective_ == pytest.approx(expected.objective_, rel=1e-5)
     assert model.predict_proba(moons[0]).shape == (160, 2)
+
+
+def test_results_hold_the_candidates_of_every_round_with_the_rows_that_scored_them(moons, small_rounds):
+    model = AutoSVM().fit(*moons)
+    results = model.cv_results_
+    first, last = (results["n_rows"] == rows for rows in (60, 120))
+    assert first.any()
+    assert last.any()
+    assert (first | last).all()
+    assert results["given_up"][first].all()
+    assert not results["given_up"][last].all()
+    assert results["rank_test_score"][first].min() > results["rank_test_score"][~results["given_up"]].max()
+    assert len(results["params"]) == len({tuple(p.values()) for p in results["params"]}) == len(model.scores_)
+    of_last = [results["params"][i] for i in np.flatnonzero(last)]
+    assert all({k: v for k, v in m.items() if k != "weight"} in of_last for m in model.members_)
+
+
+def test_scores_of_the_last_round_are_those_of_a_search_on_its_rows(moons, small_rounds):
+    X, y = moons
+    rounds = FSVMCV([0.1, 1.0, 10.0], kernel=["linear", "rbf"], gamma=[0.3, 1.0], race=False).fit(X, y)
+    rows = kinds.row_rounds(y)[-1]
+    units = kinds.Standardizer.of(X, np.ones(len(y)))
+    alone = FSVMCV([0.1, 1.0, 10.0], kernel="rbf", gamma=[0.3, 1.0], race=False).fit(units.rows(X)[rows], y[rows])
+    expected = {
+        (p["C"], p["gamma"]): scores for p, scores in zip(alone.cv_results_["params"], alone.scores_, strict=True)
+    }
+    ours = zip(rounds.cv_results_["params"], rounds.cv_results_["n_rows"], rounds.scores_, strict=True)
+    found = [(p, scores) for p, n_rows, scores in ours if n_rows == len(rows) and p["kernel"] == "rbf"]
+    assert found
+    for p, scores in found:
+        np.testing.assert_array_equal(scores, expected[p["C"], p["gamma"]])
+
+
+def test_a_splitter_and_few_rows_are_searched_in_one_round(moons, small_rounds):
+    for model in (AutoSVM(cv=FOLDS).fit(*moons), AutoSVM().fit(moons[0][:100], moons[1][:100])):
+        assert len(set(model.cv_results_["n_rows"])) == 1
+    assert kinds.row_rounds(np.zeros(100, dtype=int)) == [None]
 
 
 @pytest.mark.parametrize(("kernel", "message"), [([], "empty"), (["rbf", "forest"], "kernel"), ("automatic", "kernel")])

@@ -25,7 +25,7 @@ from ..estimators.fsvm import keep_dropped
 from ..outofcore.fit import keep_features, keep_history, print_pass
 from ..scatter import RANK_TOL
 from ..solvers import Options
-from .candidates import Grids, candidate_groups, check_grid, check_kernel_names, kernel_specs, listed, sampled
+from .candidates import Grids, candidate_groups, check_grid, check_kernel_names, kernel_specs, listed, row_rounds
 from .ensemble import EnsembleFitter, SearchInChunks
 from .evaluate import Racing, evaluate
 from .scoring import (
@@ -36,6 +36,7 @@ from .scoring import (
     SearchData,
     best_candidate,
     ensemble_weights,
+    survivors,
 )
 
 # Parameters that the search passes on to the chosen candidate.
@@ -117,13 +118,11 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         chunks = SearchInChunks.of(self, (X, y, sample_weight), self._in_pairs) if self._reads_chunks(X) else None
         training = self._sampled(chunks, X, groups) if chunks else self._check_training(X, y, sample_weight)
         specs = self._kernel_specs(training, linear_alone=chunks is not None)
-        data = self._search_data(training, specs, sample_weight, groups)
-        held_out = HeldOutValues(data) if self.refit and self.criterion == "cv" else None
-        racing = Racing.of(data, self.band) if self.race else None
-        table, progress = ScoreTable(len(data.splits)), Progress(self, len(data.splits))
-        recorder = Recorder(table, progress, [one for one in (held_out, racing) if one])
+        progress, table = Progress(self), None
         with progress.whole():
-            self._evaluate(specs, data, recorder, racing)
+            for rows in self._row_rounds(training, specs):
+                data = self._search_data(training, rows, specs, sample_weight, groups)
+                table, held_out = self._search_round(specs, data, progress, table)
             if not self.refit:
                 return self
             start = time.perf_counter()
@@ -147,9 +146,22 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         keep_features(self, X, training.X.shape[1])  # the subsample has no feature names
         return training
 
-    def _evaluate(self, specs, data, recorder, racing):
+    def _search_round(self, specs, data, progress, earlier):
+        """Score candidates on the rows of a round: all, or those that the table of an `earlier` round leaves."""
+        progress.begin_round(len(data.splits))
+        table = ScoreTable(len(data.splits), len(data.training.codes))
+        among = survivors(earlier, self.band) if earlier else None
+        if earlier:
+            table.keep_eliminated(earlier, set(among))
+        held_out = HeldOutValues(data) if self.refit and self.criterion == "cv" else None
+        racing = Racing.of(data, self.band) if self.race else None
+        recorder = Recorder(table, progress, [one for one in (held_out, racing) if one])
+        self._evaluate(specs, data, recorder, racing, among)
+        return table, held_out
+
+    def _evaluate(self, specs, data, recorder, racing, among):
         try:
-            evaluate(specs, Grids.of(self), data, recorder, self._options, racing)
+            evaluate(specs, Grids.of(self), data, recorder, self._options, racing, among)
         except KeyboardInterrupt:
             self._report_interrupted(recorder, specs)
             raise
@@ -164,9 +176,14 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
         """Solver options of the final fit."""
         return Options(float(self.tol), int(self.max_iter), self.n_jobs)
 
-    def _search_data(self, training, specs, sample_weight, groups):
+    def _row_rounds(self, training, specs):
+        """Return the rows of every round; all rows for one kernel, a splitter, or a criterion without folds."""
+        if len(specs) == 1 or not isinstance(self.cv, Integral) or self.criterion != "cv":
+            return [None]
+        return row_rounds(training.codes)
+
+    def _search_data(self, training, rows, specs, sample_weight, groups):
         precomputed = specs[0].features.is_precomputed
-        rows = sampled(training.codes) if len(specs) > 1 and isinstance(self.cv, Integral) else None
         if rows is not None:
             training = replace(training, X=training.X[rows], codes=training.codes[rows], weight=training.weight[rows])
         splits = self._splits(training, sample_weight, groups)
@@ -175,7 +192,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
     def _report_interrupted(self, recorder, specs):
         table = recorder.table
         table.remove_unfinished()
-        if table.scores and table.finished().any():
+        if table.standing() and table.finished().any():
             self._report(recorder, specs)
             warnings.warn(
                 f"interrupted: cv_results_ holds {len(table.scores)} candidates on {int(table.finished().sum())} of "

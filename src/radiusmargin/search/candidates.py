@@ -33,7 +33,9 @@ MOST_COLUMNS = 2000  # beyond it the linear kernel is as good, and others are sl
 MOST_CLASSES = (
     50  # for kernels, which take 10 s there with 600 rows, and a time that grows with the cube of the classes
 )
-MOST_ROWS, SAMPLE = 20_000, 5_000  # more rows than the first are searched on a sample of the second size
+# More than `WHOLE` rows are searched in two rounds: all candidates on the first sample, the better ones on the second
+# (benchmarks/scale.py). The second is all rows where there are no more.
+WHOLE, ROUNDS = 3_000, (2_000, 5_000)
 LEAST_OF_CLASS = 10  # rows of a class in a sample, if it has so many: two in each of five folds
 
 
@@ -208,16 +210,18 @@ def gammas_of(gamma, kernel, X) -> tuple:
     return tuple(multiple / varying for multiple in MULTIPLES[kernel])
 
 
-def sampled(codes):
-    """Return the rows to search on: None for all, or the indices of a stratified sample, always the same.
+def row_rounds(codes) -> list[np.ndarray | None]:
+    """Return the rows of every round of a search, by number: nested stratified samples, always the same; None is all rows."""
+    if len(codes) <= WHOLE:
+        return [None]
+    return [stratified_sample(codes, size) if size < len(codes) else None for size in ROUNDS]
 
-    A rare class has `LEAST_OF_CLASS` rows in the sample, or all that it has.
-    """
-    if len(codes) <= MOST_ROWS:
-        return None
+
+def stratified_sample(codes, size) -> np.ndarray:
+    """Return sorted numbers of about `size` rows; a rare class has `LEAST_OF_CLASS` of them, or all that it has."""
     order = np.random.default_rng(0).permutation(len(codes))
     counts = np.bincount(codes)
-    wanted = np.maximum(np.round(SAMPLE * counts / len(codes)).astype(int), np.minimum(counts, LEAST_OF_CLASS))
+    wanted = np.maximum(np.round(size * counts / len(codes)).astype(int), np.minimum(counts, LEAST_OF_CLASS))
     rows = [order[codes[order] == k][:count] for k, count in enumerate(wanted)]
     return np.sort(np.concatenate(rows))
 
@@ -311,6 +315,13 @@ class Task:
     Cs: np.ndarray
     splits: tuple[int, ...]
     options: Options
+
+    @classmethod
+    def among(cls, candidates, group, splits, options) -> Task:
+        """Build the smallest grid of a group that holds those of some candidates that are its own."""
+        own = [c for c in candidates if group.holds(c)]
+        exponents = tuple(p for p in group.exponents if p in {c.whitening for c in own})
+        return cls(group, exponents, np.unique([c.C for c in own]), splits, options)
 
     @cached_property
     def candidates(self) -> list[Candidate]:

@@ -24,17 +24,22 @@ LEAST_SPLITS = 3  # for racing
 CHANCE = 2.0  # standard deviations by which two equally good candidates may differ
 
 
-def evaluate(specs, grids, data, recorder, options, racing=None) -> None:
+def evaluate(specs, grids, data, recorder, options, racing=None, among=None) -> None:
     """Score all candidates of some kernel specifications, each fitted to the gap of its specification.
 
-    The grid of a single kernel grows while the best C lies at its edge. Grids of several kernels do not: larger Cs cost most
+    `among` restricts the search to some candidates, such as those that a round on fewer rows has left. The grid of a single kernel grows while the best C lies at its edge. Grids of several kernels do not: larger Cs cost most
     to fit, and another kernel serves as well.
     """
-    may_grow = isinstance(grids.Cs, Integral) and len(specs) == 1
+    may_grow = isinstance(grids.Cs, Integral) and len(specs) == 1 and among is None
     for spec in specs:
+        groups = candidate_groups(grids, spec)
+        if among is not None:
+            groups = [group for group in groups if any(group.holds(c) for c in among)]
+            if not groups:
+                continue
         strategies = FoldStrategies(replace(data, training=spec.training(data.training)))
         own = replace(options, tol=spec.tol)
-        Evaluation(candidate_groups(grids, spec), strategies, recorder, own, racing).run(spec.Cs, may_grow)
+        Evaluation(groups, strategies, recorder, own, racing, among).run(spec.Cs, may_grow)
 
 
 class Evaluation:
@@ -49,17 +54,19 @@ class Evaluation:
         How candidates are fitted.
     racing : Racing or None
         None scores all candidates on all splits.
+    among : list of Candidate or None
+        None takes the whole grid.
     """
 
-    def __init__(self, groups, strategies, recorder, options, racing=None):
+    def __init__(self, groups, strategies, recorder, options, racing=None, among=None):
         self.groups, self.strategies, self.recorder, self.options = groups, strategies, recorder, options
-        self.racing, self.table = racing, recorder.table
+        self.racing, self.table, self.among = racing, recorder.table, among
 
     def run(self, Cs, may_grow):
         """Score the grid, and let it grow, if it may, while the best C is at an edge."""
         added, splits = 0, tuple(range(self.table.n_splits))
         while True:
-            tasks = [Task(group, group.exponents, np.asarray(Cs), splits, self.options) for group in self.groups]
+            tasks = [self._task(group, np.asarray(Cs), splits) for group in self.groups]
             self.recorder.progress.expected += sum(len(task.candidates) for task in tasks) * len(splits)
             for together in self.strategies.batches(tasks):
                 self._race(together, splits)
@@ -67,6 +74,11 @@ class Evaluation:
             added += len(Cs)
             if not len(Cs):
                 return
+
+    def _task(self, group, Cs, splits):
+        if self.among is None:
+            return Task(group, group.exponents, Cs, splits, self.options)
+        return Task.among(self.among, group, splits, self.options)
 
     def _race(self, tasks, splits):
         """Score tasks round by round; after each round drop the candidates that the best beats beyond chance."""

@@ -360,7 +360,7 @@ class KernelFolds:
 
     def __init__(self, data):
         self.data = data
-        self._groups, self._searches = [], []
+        self._groups, self._Cs, self._searches = [], np.array([]), []
 
     def rounds(self, tasks) -> list[tuple[int, ...]]:
         """Return the splits of every round of racing."""
@@ -382,25 +382,25 @@ class KernelFolds:
                     self._record(found, folds[found.fold], recorder)
 
     def _record(self, found, split, recorder):
-        group, Cs = self._groups[found.kernel]
-        candidates = [group.candidate(0.0, Cs[c]) for c in found.Cs]
+        group = self._groups[found.kernel]
+        candidates = [group.candidate(0.0, self._Cs[c]) for c in found.Cs]
         on_scores = recorder.on_scores(candidates, split)
         recorder.record(candidates, split, self.data.held_out(split).score_values(found.values, on_scores))
         recorder.progress.draw()
 
     def _serves(self, tasks):
-        known = {id(group): Cs for group, Cs in self._groups}
-        return all(np.array_equal(task.Cs, known.get(id(task.group), task.Cs[:0])[: len(task.Cs)]) for task in tasks)
+        known = {id(group) for group in self._groups}
+        return all(id(task.group) in known and np.isin(task.Cs, self._Cs).all() for task in tasks)
 
     def _active(self, tasks):
         """Return the mask (kernels, Cs) of the candidates that are still in the tasks, since `_prepare` saw all of them."""
-        left = {id(task.group): len(task.Cs) for task in tasks}  # racing drops the largest Cs
-        return np.array([np.arange(len(Cs)) < left.get(id(group), 0) for group, Cs in self._groups])
+        left = {id(task.group): task.Cs for task in tasks}
+        return np.array([np.isin(self._Cs, left.get(id(group), ())) for group in self._groups])
 
     def _prepare(self, tasks):
         """Set up one search for all folds with the same gammas and class weights."""
-        self._groups = [(task.group, task.Cs) for task in tasks]
-        self._searches = []
+        self._groups, self._searches = [task.group for task in tasks], []
+        self._Cs = np.unique(np.concatenate([task.Cs for task in tasks]))
         for functions, factors, folds in self._alike(tasks):
             held_out = [self.data.splits[i][1] for i in folds]
             batch = self._batch(tasks[0], factors, folds)
@@ -423,7 +423,7 @@ class KernelFolds:
         whole, features = self.data.training, task.group.features
         rows = Expansion.on(features, whole.X, whole.costs).kernel_rows(features.cache_size)
         return Batch(
-            rows, whole.labels, whole.weight * factors[whole.codes], np.asarray(task.Cs, dtype=float),
+            rows, whole.labels, whole.weight * factors[whole.codes], self._Cs,
             subsets=tuple(self.data.splits[i][0] for i in folds), intercept=whole.intercept,
         )  # fmt: skip
 

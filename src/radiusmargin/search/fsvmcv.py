@@ -109,6 +109,7 @@ class FSVMCV(SearchEstimator):
     cv_results_ : dict
         Results in the form of `GridSearchCV`. Candidates are fitted together, so each has an equal share of the time. The column
         "given_up" marks those that were dropped: they have NaN for the splits that they did not go through, and rank last.
+        "n_rows" is the number of rows that a candidate was scored on.
     n_splits_, refit_time_
         As in `GridSearchCV`.
     n_passes_, history_
@@ -127,8 +128,11 @@ class FSVMCV(SearchEstimator):
 
     **Averaging.** Each candidate is divided by the root mean square of its decision values. Averaged linear candidates are one
     linear model. A kernel contributes at most its best sixteen candidates. Kernels whose best candidate is within `band` standard
-    errors of the best of all have equal shares. With more than 20,000 rows, several kernels and an integer `cv`, candidates are
-    chosen on a stratified sample of 5,000 rows and then fitted to all.
+    errors of the best of all have equal shares.
+
+    **Many rows.** Of more than 3,000 rows, with several kernels and an integer `cv`, a stratified sample of 2,000 scores all
+    candidates, one of 5,000 (or all rows) those within `band` + 1 standard errors of the best. What the second round chooses is
+    fitted to all rows; its held-out rows are those of `oof_score_` and of the calibration.
 
     **Racing.** With accuracy as the score, values of gamma and the largest values of C are dropped in searches over kernels without
     whitening; exponents and the largest values of C are dropped on dense data of more than 260,000 numbers. The best candidate

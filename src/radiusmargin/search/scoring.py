@@ -27,6 +27,8 @@ BLOCK = 1 << 20  # decision values that are formed at a time
 # Most candidates of one kernel in an average: no worse than all near-best ones (benchmarks/auto_choices.py), and on a fine grid
 # better than eight (benchmarks/kernel_search.py).
 MOST_CANDIDATES = 16
+# Standard errors by which the band is wider for candidates that go on to more rows: theirs are half as large there.
+MARGIN = 1.0
 TIE = 1e-12  # scores closer than this are equal
 BAR_WIDTH = 30
 
@@ -138,12 +140,15 @@ class ScoreTable:
     Attributes
     ----------
     scores : dict of Candidate to ndarray of shape (n_splits,)
+    rows : dict of Candidate to int
+        Number of rows that a candidate was scored on, those of its training parts included.
     dropped : set of Candidate
-        Candidates that racing has eliminated; they are not chosen.
+        Candidates that racing or an earlier round has eliminated; they are not chosen.
     """
 
-    def __init__(self, n_splits):
-        self.n_splits = n_splits
+    def __init__(self, n_splits, n_rows=0):
+        self.n_splits, self.n_rows = n_splits, n_rows
+        self.rows: dict[Candidate, int] = {}
         self.scores: dict[Candidate, np.ndarray] = {}
         self.dropped: set[Candidate] = set()
         self._ordered: list[Candidate] = []
@@ -153,7 +158,17 @@ class ScoreTable:
         scores = self.scores.get(candidate)
         if scores is None:
             scores = self.scores[candidate] = np.full(self.n_splits, np.nan)
+            self.rows[candidate] = self.n_rows
         scores[splits] = values
+
+    def keep_eliminated(self, earlier, survivors):
+        """Take over the candidates that a round on fewer rows has eliminated, with their scores there."""
+        out = [c for c in earlier.scores if c not in survivors]
+        shared = min(self.n_splits, earlier.n_splits)
+        for candidate in out:
+            self.set(candidate, slice(shared), earlier.scores[candidate][:shared])
+            self.rows[candidate] = earlier.rows[candidate]
+        self.dropped |= set(out)
 
     def candidates(self) -> list[Candidate]:
         """Return all candidates in order of preference."""
@@ -204,7 +219,7 @@ class ScoreTable:
             dtype = None if len({type(value) for value in column}) == 1 else object
             results[f"param_{name}"] = np.ma.array(np.array(column, dtype=dtype))
         for what, spent in seconds.items():  # candidates were fitted together: each has an equal share
-            shares = spent[done] / len(candidates)
+            shares = spent[: len(done)][done] / len(candidates)
             results[f"mean_{what}_time"] = np.full(len(candidates), shares.mean())
             results[f"std_{what}_time"] = np.full(len(candidates), shares.std())
         results |= {f"split{i}_test_score": values[:, i] for i in range(values.shape[1])}
@@ -213,6 +228,7 @@ class ScoreTable:
             "std_test_score": np.nanstd(values, axis=1),
             "rank_test_score": (1 + (rounded > rounded[:, None]).sum(axis=1)).astype(np.int32),
             "given_up": dropped,
+            "n_rows": np.array([self.rows[c] for c in candidates]),
         }
 
 
@@ -249,6 +265,20 @@ def ensemble_weights(table: ScoreTable, band) -> dict[Candidate, float]:
     return {candidate: 1 / (len(near) * len(own)) for own in near for candidate in own}
 
 
+def survivors(table: ScoreTable, band) -> list[Candidate]:
+    """Return the candidates to score on more rows: of every kernel that may be averaged those that may be, in a wider band."""
+    wide = band + MARGIN
+    kernels = {}
+    for candidate in table.standing():
+        kernels.setdefault(candidate.kernel, []).append(candidate)
+    leaders = {best_candidate(table, own): own for own in kernels.values()}
+    return [
+        c
+        for leader in near_best(table, wide, list(leaders))
+        for c in _few(table, near_best(table, wide, leaders[leader]))
+    ]
+
+
 def _few(table, candidates):
     """Return the best sixteen candidates of a kernel. All linear candidates: their average is one model."""
     if candidates[0].kernel == "linear" or len(candidates) <= MOST_CANDIDATES:
@@ -263,10 +293,15 @@ def _few(table, candidates):
 class Progress:
     """A progress bar on standard error, scikit-learn's callbacks, and the seconds spent on each split."""
 
-    def __init__(self, search, n_splits):
+    def __init__(self, search):
         self.search, self.context = search, callback_context(search)
         self.known, self.expected, self.drawn, self.start = 0, 0, None, time.perf_counter()
-        self.seconds = {"fit": np.zeros(n_splits), "score": np.zeros(n_splits)}
+        self.seconds = {"fit": np.zeros(0), "score": np.zeros(0)}
+
+    def begin_round(self, n_splits):
+        """Prepare for scores on some splits; their seconds are added to those of the rounds before."""
+        for what, spent in self.seconds.items():
+            self.seconds[what] = np.pad(spent, (0, max(0, n_splits - len(spent))))
 
     @property
     def is_complete(self):
