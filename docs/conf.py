@@ -1,6 +1,7 @@
 """How the site is made of docs/, the docstrings and examples/gallery; `make docs` builds it, without a network."""
 
 import sys
+import tomllib
 import warnings
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -97,3 +98,18 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+# `Repository` in [project.urls] of pyproject.toml is all that a maintainer fills in: pages then link to their source for
+# editing, and the version switcher reads _static/switcher.json of the site (GitHub Pages of that repository).
+urls = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
+if "Repository" in urls:
+    owner, repository = urls["Repository"].rstrip("/").split("/")[-2:]
+    html_baseurl = urls.get("Documentation", f"https://{owner}.github.io/{repository}/")
+    html_context = {"github_user": owner, "github_repo": repository, "github_version": "main", "doc_path": "docs"}
+    html_theme_options |= {
+        "github_url": urls["Repository"],
+        "use_edit_page_button": True,
+        "check_switcher": False,
+        "switcher": {"json_url": f"{html_baseurl}_static/switcher.json", "version_match": version},
+        "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    }
