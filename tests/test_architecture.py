@@ -24,6 +24,7 @@ ARROWS = {
     },
     "search": {
         "_blocks", "_checks", "_compat", "_linalg", "estimators", "geometry", "multiclass", "outofcore", "scatter", "solvers",
+        "tables",
     },
     "tables": set(),
     "plots": {"_writing", "estimators", "geometry", "search"},

@@ -17,6 +17,7 @@ from .estimators import (
     SigmaSVM,
 )
 from .search import FSVMCV, AutoSVM
+from .tables import TableEncoder
 
 _moved.install()
 
@@ -37,6 +38,7 @@ __all__ = [  # noqa: RUF022 (grouped)
     "SVML",  # learned metric of the Gaussian kernel
     "FSVMAlgorithm1",  # F-SVM by the paper's algorithm as printed
     # Transformers.
+    "TableEncoder",  # a table of mixed columns as numbers
     "KernelMap",  # explicit features of a kernel
     "SemiWhitening",  # the paper's initialisation
 ]

@@ -35,7 +35,7 @@ def moons():
 def test_autosvm_is_fsvmcv_with_fewer_parameters(moons):
     own, all_of_them = AutoSVM().get_params(), FSVMCV(kernel="auto").get_params()
     assert own.items() <= all_of_them.items()
-    assert len(own) == 10
+    assert len(own) == 11
     assert clone(AutoSVM(cv=4)).get_params()["cv"] == 4
     assert repr(AutoSVM()) == "AutoSVM()"
     np.testing.assert_array_equal(

@@ -53,8 +53,8 @@ class Bundle:
 
     @property
     def encoder(self) -> BaseEstimator | None:
-        """What makes numbers of a table, None where the model takes numbers."""
-        return self.pipeline.named_steps.get("encode")
+        """What makes numbers of a table, a step or part of the model; None where the model takes numbers."""
+        return self.pipeline.named_steps.get("encode") or getattr(self.pipeline[-1], "encoder_", None)
 
     def predict(self, rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Labels, scores and probabilities of the rows of a table."""
@@ -67,12 +67,12 @@ class Bundle:
     def _checked(self, rows):
         """Columns are found by name in a table; rows of numbers must be as many columns as the model was fitted on."""
         names = self.facts["columns"]
-        if self.encoder is not None:
+        if hasattr(self.encoder, "feature_names_in_"):
             if not hasattr(rows, "columns"):
                 raise DataError(
                     f"the model wants a table with the columns {', '.join(names)}, and got rows without names"
                 )
-            return rows
+            return rows if "encode" in self.pipeline.named_steps else rows[list(self.encoder.feature_names_in_)]
         if hasattr(rows, "columns"):
             missing = [name for name in names if name not in rows.columns]
             if missing:
@@ -153,8 +153,8 @@ def _try(bundle):
     """Predict one row, of gaps or zeros, so that arrays that do not fit together are found now."""
     names = bundle.facts["columns"]
     rows = np.zeros((1, len(names)))
-    if bundle.encoder is not None:
-        rows = import_pandas().DataFrame([dict.fromkeys(bundle.encoder.kinds_)], dtype=object)
+    if hasattr(bundle.encoder, "feature_names_in_"):
+        rows = import_pandas().DataFrame([dict.fromkeys(bundle.encoder.feature_names_in_)], dtype=object)
     labels, _, chances = bundle.predict(rows)
     if labels.shape != (1,) or chances.shape != (1, len(bundle.classes)) or not np.isfinite(chances).all():
         raise DataError("its predictions are no labels and probabilities")

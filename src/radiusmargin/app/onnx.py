@@ -83,39 +83,36 @@ def _encoded_shape(operator):
 
 def _convert_encoder(scope, operator, container):
     """Gaps in numbers become medians, categories indicators, in the order of the encoder's features."""
-    from skl2onnx.algebra.onnx_ops import OnnxConcat, OnnxIsNaN, OnnxWhere
+    from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxConcat, OnnxIsNaN, OnnxWhere
+    from skl2onnx.proto import onnx_proto
 
     encoder, opset = operator.raw_operator, container.target_opset
     inputs = dict(zip(encoder.kinds_, operator.inputs, strict=True))
     parts = []
-    for kind, step, names in encoder.encoder_.transformers_:
-        if kind == "numbers":
-            for name, median in zip(names, step.statistics_, strict=True):
-                x = inputs[name]
-                parts.append(OnnxWhere(OnnxIsNaN(x, op_version=opset), np.array([[median]]), x, op_version=opset))
-        elif kind == "categories":
-            for position, name in enumerate(names):
-                parts.append(_indicators(inputs[name], step, position, opset))
+    numbers = [name for name, kind in encoder.kinds_.items() if kind == "number"]
+    missing = {name: OnnxIsNaN(inputs[name], op_version=opset) for name in numbers}
+    for name in numbers:
+        median = encoder.medians_[name][None]
+        parts.append(OnnxWhere(missing[name], median, inputs[name], op_version=opset))
+    parts += [OnnxCast(missing[name], to=onnx_proto.TensorProto.DOUBLE, op_version=opset) for name in encoder.gaps_]
+    for name in encoder.kinds_:
+        if name not in numbers:
+            rest = name in encoder.infrequent_
+            parts.append(_indicators(inputs[name], list(encoder.categories_[name]), rest, opset))
     OnnxConcat(*parts, axis=1, op_version=opset, output_names=[operator.outputs[0].full_name]).add_to(scope, container)
 
 
-def _indicators(x, one_hot, position, opset):
-    """The columns of one category: rare ones together, and unknown ones with them where there are any."""
+def _indicators(x, categories, rest, opset):
+    """The columns of one category; with `rest`, one more for all values that have none."""
     from skl2onnx.algebra.onnx_ops import OnnxAdd, OnnxCast, OnnxMatMul, OnnxOneHotEncoder, OnnxReshape
     from skl2onnx.proto import onnx_proto
 
-    known = one_hot.categories_[position]
-    rare = one_hot.infrequent_categories_[position]
-    frequent = [value for value in known if rare is None or value not in set(rare)]
-    width = len(frequent) + (rare is not None)
-    place = {value: number for number, value in enumerate(frequent)}
-    merged = np.zeros((len(known), width))
-    merged[np.arange(len(known)), [place.get(value, width - 1) for value in known]] = 1.0
-    unknown = np.zeros((1, width))
-    if rare is not None:  # an unknown value has no indicator: what all known ones take from its column is not taken
-        unknown[0, -1] = 1.0
-        merged -= unknown
-    hot = OnnxOneHotEncoder(x, cats_strings=[str(value) for value in known], zeros=1, op_version=1)
-    hot = OnnxReshape(hot, np.array([-1, len(known)], dtype=np.int64), op_version=opset)
+    hot = OnnxOneHotEncoder(x, cats_strings=categories, zeros=1, op_version=1)
+    hot = OnnxReshape(hot, np.array([-1, len(categories)], dtype=np.int64), op_version=opset)
     hot = OnnxCast(hot, to=onnx_proto.TensorProto.DOUBLE, op_version=opset)
-    return OnnxAdd(OnnxMatMul(hot, merged, op_version=opset), unknown, op_version=opset)
+    if not rest:
+        return hot
+    others = np.eye(len(categories), len(categories) + 1)
+    others[:, -1] = -1.0  # what all values have in the last column, those with a category of their own give back
+    shared = np.eye(1, len(categories) + 1, len(categories))
+    return OnnxAdd(OnnxMatMul(hot, others, op_version=opset), shared, op_version=opset)

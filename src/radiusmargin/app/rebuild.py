@@ -39,7 +39,16 @@ OBJECTS = {
 }  # fmt: skip
 
 #: Private attributes that a fit sets; public ones end in an underscore.
-PRIVATE = {"_model", "_sigmoids", "_directions", "_function", "_expansion", "_landmark_rows", "_n_features_out"}
+PRIVATE = {
+    "_model",
+    "_sigmoids",
+    "_directions",
+    "_means",
+    "_function",
+    "_expansion",
+    "_landmark_rows",
+    "_n_features_out",
+}
 
 OURS = {cls.__name__: cls for kinds in (*OBJECTS.values(), ESTIMATORS) for cls in kinds}
 
@@ -49,7 +58,7 @@ RENAMED = {
     "Sigmoids": PlattCalibration, "Standard": Standardizer, "Sum": Ensemble,
 }  # fmt: skip
 
-KNOWN = {f"radiusmargin.{name}" for name in (*OURS, *RENAMED, "TableEncoder", "DateParts")} | SCIKIT | IGNORED
+KNOWN = {f"radiusmargin.{name}" for name in (*OURS, *RENAMED, "TableEncoder")} | SCIKIT | IGNORED
 
 
 def require_known(tree) -> None:
@@ -104,8 +113,20 @@ def _rebuild_step(record, width):
         return rebuild_scikit(record, width), width
     model = _rebuild(record, ESTIMATORS)
     require(model.n_features_in_ == width, f"{record.cls} has {model.n_features_in_!r} features, not {width}")
-    _check_decision(model, width)
+    _check_decision(model, _encoded_width(model, width))
     return model, width
+
+
+def _encoded_width(model, width):
+    """The number of columns that separators have: those that the model's own encoding makes."""
+    own = vars(model)
+    means = own.get("_means")
+    if means is not None:
+        check_floats(means, (width,))
+    if "encoder_" not in own:
+        return width
+    require(own["encoder_"].n_features_in_ == width, "the encoding is of other columns")
+    return len(own["encoder_"].get_feature_names_out())
 
 
 # -- our estimators and their parts ------------------------------------------------------------------------------------
@@ -134,6 +155,8 @@ def _rebuild(record, expected):
 def _attribute(name, value):
     if name == "parts":
         return tuple(_rebuild(part, OBJECTS[name]) for part in value)
+    if name == "encoder_" and isinstance(value, Record) and value.name == "radiusmargin.TableEncoder":
+        return rebuild_encoder(value)
     if isinstance(value, Record):
         require(name in OBJECTS, f"attribute {name!r} holds {value.name}")
         return _rebuild(value, OBJECTS[name])

@@ -19,8 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from ..tables import DataError
-from ..tables.checks import import_pandas
-from ..tables.table_encoder import TableEncoder
+from ..tables.table_encoder import DATE_PARTS, TableEncoder
 from .container import Record
 
 __all__ = ["IGNORED", "SCIKIT", "rebuild_encoder", "rebuild_scikit", "require"]
@@ -46,12 +45,18 @@ LENGTHS = {"RandomForestClassifier": ("n_estimators",), "HistGradientBoostingCla
 #: Names that records may have: estimators that are rebuilt, and what their attributes hold, which is not looked at.
 SCIKIT = {f"sklearn.{name}" for name in MADE}
 IGNORED = {
-    "sklearn.Pipeline", "sklearn.ColumnTransformer", "sklearn.SimpleImputer", "sklearn.OneHotEncoder",
-    "sklearn.HashingVectorizer", "sklearn.DecisionTreeClassifier", "sklearn.Tree", "sklearn.TreePredictor",
+    "sklearn.Pipeline", "sklearn.DecisionTreeClassifier", "sklearn.Tree", "sklearn.TreePredictor",
     "sklearn._BinMapper", "sklearn.LabelEncoder", "sklearn.HalfBinomialLoss", "sklearn.HalfMultinomialLoss",
     "sklearn.CyHalfBinomialLoss", "sklearn.CyHalfMultinomialLoss", "_loss.CyHalfBinomialLoss", "_loss.CyHalfMultinomialLoss", "sklearn.LogitLink", "sklearn.MultinomialLogit",
     "sklearn.Interval", "numpy.Generator", "numpy.dtype", "builtins.slice", "builtins.float", "builtins.str",
 }  # fmt: skip
+
+#: What a fit of a `TableEncoder` sets, and the kinds of columns.
+ENCODING = {
+    "kinds_": dict, "medians_": dict, "categories_": dict, "gaps_": list, "infrequent_": list, "messages_": list,
+    "n_features_in_": int,
+}  # fmt: skip
+KINDS = ("number", "ordered", "category", "date", "text")
 
 #: The few rows are so many numbers at most; and so many cells of a table.
 MOST_NUMBERS = 2**26
@@ -181,65 +186,37 @@ def _check_nodes(nodes, dtype, width, names, is_leaf):
 
 def rebuild_encoder(record: Record) -> TableEncoder:
     """Rebuild the encoding of a table from the kinds of its columns, its medians and its categories."""
-    kinds = record.attributes["kinds_"]
-    extra = record.attributes.keys() - {"kinds", "kinds_", "encoder_", "feature_names_in_"}
-    require(not extra, f"the encoding has the attributes {sorted(extra)}, which no fit sets")
-    require(isinstance(kinds, dict) and all(isinstance(name, str) for name in kinds), "columns have no names")
-    fits = all(
-        isinstance(kind, str) and kind.partition(" ")[0] in ("number", "category", "date", "text")
-        for kind in kinds.values()
-    )
-    require(fits, f"kinds of columns are {sorted(map(str, set(kinds.values())))}")
-    parts = {name: step for name, step, _ in record.attributes["encoder_"].attributes["transformers_"]}
-    of_kind = {kind: [name for name in kinds if kinds[name].startswith(kind)] for kind in ("category", "date")}
-    categories, rare = _categories(parts, len(of_kind["category"]))
-    encoder = TableEncoder(kinds).fit(
-        _table(kinds, dict(zip(of_kind["category"], zip(categories, rare, strict=True), strict=True)))
-    )
-    steps = encoder.encoder_.named_transformers_
-    if "numbers" in parts:
-        _take(steps["numbers"], parts["numbers"].attributes, "statistics_")
-    if "dates" in parts:
-        (_, _), (name, gaps) = parts["dates"].attributes["steps"]
-        _take(steps["dates"].named_steps[name], gaps.attributes, "statistics_")
-    if "categories" in parts:
-        hot = steps["categories"]
-        same = all(np.array_equal(a, b) for a, b in zip(hot.categories_, categories, strict=True))
-        require(same, "categories of a column are not sorted")
-        found = [0 if names is None else len(names) for names in hot.infrequent_categories_]
-        require(found == list(map(len, rare)), "rare categories of a column are not as many as they should be")
-    return encoder
-
-
-def _categories(parts, n_columns):
-    """Categories of every column, and which of them are rare, by their numbers."""
-    if "categories" not in parts:
-        require(n_columns == 0, "columns have no categories")
-        return [], []
-    own = parts["categories"].attributes
-    rare = own["_infrequent_indices"] if own["_infrequent_enabled"] else [None] * n_columns
-    require(len(own["categories_"]) == len(rare) == n_columns, "columns have no categories")
-    for categories in own["categories_"]:
-        fits = isinstance(categories, np.ndarray) and categories.ndim == 1 and len(categories) > 0
-        require(fits and all(isinstance(name, str) for name in categories.tolist()), "categories are no texts")
-    return own["categories_"], [() if numbers is None else numbers.tolist() for numbers in rare]
-
-
-def _table(kinds, categories):
-    """A table in which every category occurs, the rare ones once and the others twice or more."""
-    pd = import_pandas()
-    columns = {}
-    for name, (texts, rare) in categories.items():
-        rare = set(rare)
-        frequent = [text for number, text in enumerate(texts.tolist()) if number not in rare]
-        require(frequent, "all categories of a column are rare")
-        columns[name] = [*texts.tolist(), *frequent]
-    n_rows = max(map(len, columns.values()), default=1)
-    require(n_rows * len(kinds) <= MOST_NUMBERS, f"{n_rows // 2} categories in {len(kinds)} columns are too many")
-    usual = {"number": 0.0, "date": pd.Timestamp(0), "text": "a"}
+    own = dict(record.attributes)
+    extra = own.keys() - vars(TableEncoder()).keys() - ENCODING.keys() - {"feature_names_in_", "_sklearn_version"}
+    require(not extra, f"the encoding has the attributes {sorted(map(str, extra))}, which no fit sets")
+    for name, kind in ENCODING.items():
+        require(isinstance(own.get(name), kind), f"{name} of the encoding is no {kind.__name__}")
+    kinds, names = own["kinds_"], [str(name) for name in np.ravel(own.get("feature_names_in_", ()))]
+    require(all(isinstance(name, str | int) for name in kinds), "columns have no names")
+    for kind in kinds.values():
+        known = isinstance(kind, str) and kind.partition(" ")[0] in KINDS
+        require(known, f"there is a column of kind {kind!r}")
+    require(0 < own["n_features_in_"] <= MOST_NUMBERS, "a number of columns is out of range")
+    made = TableEncoder(dict(kinds))
+    vars(made).update({name: own[name] for name in ENCODING})
+    if names:
+        made.feature_names_in_ = np.array(names, dtype=object)
     for name, kind in kinds.items():
-        own = columns.get(name) or [usual[kind.partition(" ")[0]]]
-        columns[name] = pd.Series(
-            [*own, *(own[-1:] * (n_rows - len(own)))], dtype=None if kind != "category" else object
-        )
-    return pd.DataFrame({name: columns[name] for name in kinds})
+        _check_column(made, name, kind.partition(" ")[0])
+    for some in (made.gaps_, made.infrequent_, made.messages_):
+        require(all(isinstance(name, str | int) for name in some), "columns have no names")
+    return made
+
+
+def _check_column(encoder, name, kind):
+    """Raise a DataError unless a column has the medians and categories of its kind."""
+    n_medians = {"number": 1, "ordered": 1, "date": len(DATE_PARTS)}.get(kind, 0)
+    if n_medians:
+        found = encoder.medians_.get(name)
+        fits = isinstance(found, np.ndarray) and found.shape == (n_medians,) and found.dtype == np.float64
+        require(fits and np.isfinite(found).all(), f"column {name!r} has no {n_medians} medians")
+    if kind in ("category", "ordered"):
+        found = encoder.categories_.get(name)
+        fits = isinstance(found, np.ndarray) and found.ndim == 1 and 0 < len(found) <= MOST_NUMBERS
+        require(fits and all(isinstance(text, str) for text in found.tolist()), f"categories of {name!r} are no texts")
+        require(len(set(found.tolist())) == len(found), f"a category of {name!r} is there twice")

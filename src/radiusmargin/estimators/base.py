@@ -62,6 +62,8 @@ class TrainingData:
         Class weights.
     intercept : bool, default=True
         Whether separators have an intercept.
+    groups : ndarray of shape (d,), optional
+        For each column the number of the category column that it indicates, -1 for other columns. None if there are no categories.
     """
 
     X: Any
@@ -71,6 +73,7 @@ class TrainingData:
     reduction: MulticlassReduction
     factors: np.ndarray
     intercept: bool = True
+    groups: np.ndarray | None = None
 
     @cached_property
     def labels(self) -> ClassLabels:

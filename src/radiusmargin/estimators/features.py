@@ -42,10 +42,21 @@ class Standardizer:
     scale: np.ndarray
 
     @classmethod
-    def of(cls, X, weight) -> Standardizer:
-        """Fit to weighted rows: mean zero and deviation one; a constant feature becomes zero."""
+    def of(cls, X, weight, groups=None) -> Standardizer:
+        """Fit to weighted rows: mean zero and deviation one; a constant feature becomes zero.
+
+        Indicators of one category column (`groups`, see `TrainingData`) keep a common scale: any two categories are equally far
+        apart, and the column has the mean squared distance of a standardised number.
+        """
         found = standardised(X, weight)
-        return cls(found.mean, np.where(found.scale > 0, found.scale, 1.0))
+        scale = np.where(found.scale > 0, found.scale, 1.0)
+        if groups is not None:
+            indicators, own = groups >= 0, groups[groups >= 0]
+            size = np.ptp(X[:, indicators], axis=0)  # one, or the distance of their ranks
+            shares = np.divide(found.scale[indicators], size, out=np.zeros(len(own)), where=size > 0) ** 2
+            spread = np.sqrt(np.bincount(own, shares))[own]
+            scale[indicators] = np.where(size > 0, size * spread, 1.0)
+        return cls(found.mean, scale)
 
     def rows(self, X):
         if sparse.issparse(X):
@@ -65,9 +76,9 @@ class RankTransform:
     standard: Standardizer | None = None
 
     @classmethod
-    def of(cls, X, weight) -> RankTransform:
+    def of(cls, X, weight, groups=None) -> RankTransform:
         ranks = cls(weighted_quantiles(X, weight, np.linspace(0, 1, QUANTILES)))
-        return cls(ranks.quantiles, Standardizer.of(ranks.deviations(X), weight))
+        return cls(ranks.quantiles, Standardizer.of(ranks.deviations(X), weight, groups))
 
     def rows(self, X):
         return self.standard.rows(self.deviations(X))

@@ -87,10 +87,11 @@ def _votes(scores, n_classes, opset):
 def linear_reduction(model) -> MulticlassReduction | None:
     """Return how the separators in the features themselves become classes; None for a model whose decision is not made of them.
 
-    Three classes have as many pairs as classes, and a kernel's separators are not in the features: the scores decide.
+    Three classes have as many pairs as classes, and a kernel's separators are not in the features: the scores decide. A model with
+    an encoder of its own is none either: a `TableEncoder` before it in a pipeline becomes part of the graph.
     """
     coef, n_classes = np.atleast_2d(getattr(model, "coef_", np.empty((0, 0)))), len(model.classes_)
-    if coef.shape[1] != model.n_features_in_:
+    if coef.shape[1] != model.n_features_in_ or hasattr(model, "encoder_"):
         return None
     X = np.random.default_rng(0).normal(size=(5, model.n_features_in_))
     raw, scores = X @ coef.T + model.intercept_, model.decision_function(X).reshape(5, -1)

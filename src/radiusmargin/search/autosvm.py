@@ -1,4 +1,4 @@
-"""AutoSVM: the search of FSVMCV over linear and kernel SVMs, with the ten parameters that most users need."""
+"""AutoSVM: the search of FSVMCV over linear and kernel SVMs, with the eleven parameters that most users need."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from .._types import ClassWeight, KernelLike, RandomState
 from ..estimators.base import estimator
 from .base import SearchEstimator
+from .frames import CategoricalFeatures
 
 
 @estimator
@@ -40,9 +41,14 @@ class AutoSVM(SearchEstimator):
         Shuffles the folds; None takes the rows in their order.
     verbose : int, default=0
         1 shows a progress bar on standard error.
+    categorical_features : "from_dtype" or list of str, int or bool
+        Columns of numbers that are categories: names, positions, or a mask. "from_dtype" takes the types of a frame: texts and
+        categorical columns.
 
     Attributes
     ----------
+    encoder_ : TableEncoder
+        Turns rows into numbers, if the training rows had categories, dates or gaps.
     members_ : list of dict
         Parameters of the averaged candidates, each with its "weight".
     best_params_, best_score_, cv_results_
@@ -76,3 +82,4 @@ class AutoSVM(SearchEstimator):
     n_jobs: int | None = None
     random_state: RandomState = None
     verbose: int = 0
+    categorical_features: CategoricalFeatures = "from_dtype"

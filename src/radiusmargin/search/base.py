@@ -28,6 +28,7 @@ from ..solvers import Options
 from .candidates import Grids, candidate_groups, check_grid, check_kernel_names, kernel_specs, listed, row_rounds
 from .ensemble import EnsembleFitter, SearchInChunks
 from .evaluate import Racing, evaluate
+from .frames import TakesTables
 from .scoring import (
     HeldOutValues,
     Progress,
@@ -58,7 +59,7 @@ def _has_probabilities(search):
     return True
 
 
-class SearchEstimator(MetricTransformerMixin, MarginEstimator):
+class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
     """Classifier that searches over candidates, and averages the near-best ones or takes the best.
 
     The class attributes are the parameters of the search with their defaults. A subclass declares as fields those that its
@@ -66,7 +67,7 @@ class SearchEstimator(MetricTransformerMixin, MarginEstimator):
     """
 
     _accepts_sparse = True
-    _private_fitted = ("_model", "_sigmoids", "_directions")
+    _private_fitted = ("_model", "_sigmoids", "_directions", "_means")
 
     Cs = 10
     whitening = None

@@ -147,11 +147,11 @@ def _named_spec(name, grids, features, training, made):
     if make is RankTransform and sparse.issparse(training.X):
         raise ValueError(f"kernel={name!r} needs dense rows; leave it out, or pass X.toarray().")
     if make not in made:
-        made[make] = make.of(training.X, training.weight)
+        made[make] = make.of(training.X, training.weight, training.groups)
     Cs = grids.Cs
     if isinstance(Cs, Integral):
         Cs = np.geomspace(*SEVERAL_CS, max(2, Cs // 2)) / training.weight.mean()
-    gammas = gammas_of(grids.gamma, features.kernel, training.X)
+    gammas = gammas_of(grids.gamma, features.kernel, training.X, training.groups)
     return KernelSpec(features, KERNEL.exponents, np.unique(Cs), gammas, made[make], name)
 
 
@@ -201,13 +201,16 @@ def is_text(X) -> bool:
     return bool(means.max(initial=0.0) <= TEXT_SIZES * np.median(means[counts > 0])) if len(sizes) else True
 
 
-def gammas_of(gamma, kernel, X) -> tuple:
-    """Return the given gammas, or for "scale" multiples that suit standardised features."""
+def gammas_of(gamma, kernel, X, groups=None) -> tuple:
+    """Return the given gammas, or for "scale" multiples that suit standardised features; a category column counts once."""
     if kernel not in MULTIPLES or not (isinstance(gamma, str) and gamma == "scale"):
         return tuple(listed(gamma))
     spread = X.max(axis=0) - X.min(axis=0)
-    varying = max(1, spread.count_nonzero() if sparse.issparse(spread) else np.count_nonzero(spread))
-    return tuple(multiple / varying for multiple in MULTIPLES[kernel])
+    varying = spread.count_nonzero() if sparse.issparse(spread) else np.count_nonzero(spread)
+    if groups is not None:
+        several = groups[(groups >= 0) & (spread > 0)]
+        varying -= len(several) - len(np.unique(several))
+    return tuple(multiple / max(1, varying) for multiple in MULTIPLES[kernel])
 
 
 def row_rounds(codes) -> list[np.ndarray | None]:

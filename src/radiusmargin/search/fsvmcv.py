@@ -10,6 +10,7 @@ from .._types import ClassWeight, Gamma, KernelLike, RandomState
 from ..estimators.base import estimator
 from ..scatter import RANK_TOL
 from .base import SearchEstimator
+from .frames import CategoricalFeatures
 
 Grid = float | Sequence[float] | None  # one value or several
 
@@ -80,9 +81,14 @@ class FSVMCV(SearchEstimator):
         then fitted to all rows.
     cache_size : float, default=500
         Megabytes of kernel values to keep in memory, as in `SVC`.
+    categorical_features : "from_dtype" or list of str, int or bool
+        Columns of numbers that are categories: names, positions, or a mask. "from_dtype" takes the types of a frame: texts and
+        categorical columns.
 
     Attributes
     ----------
+    encoder_ : TableEncoder
+        Turns rows into numbers, if the training rows had categories, dates or gaps.
     classes_, coef_, intercept_, objective_, dual_objective_, dual_gap_, n_iter_
         As in `FSVM`; `coef_` exists for linear models. The objectives of an average are sums over its candidates.
     max_dual_gap_ : float
@@ -185,3 +191,4 @@ class FSVMCV(SearchEstimator):
     verbose: int = 0
     subsample: int = 100_000
     cache_size: float = 500.0
+    categorical_features: CategoricalFeatures = "from_dtype"
