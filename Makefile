@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) $(shell find src/radiusmargin -name __init__.py)
 
-.PHONY: demo test coverage lint docs docs-quick docs-links test-oldest test-newest sdist wheels wheels-here bench sanitize fuzz table clean
+.PHONY: demo test coverage lint types docs docs-quick docs-links test-oldest test-newest sdist wheels wheels-here bench sanitize fuzz table clean
 
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -33,6 +33,10 @@ coverage: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# No error in `solvers`, `estimators` and most rooms; in others no more than .ci/check_types.py allows.
+types: $(STAMP)
+	$(BIN)/python .ci/check_types.py
 
 # The site, in docs/_build/html: warnings are errors, and nothing is fetched. `docs-quick` does not run the gallery.
 DOCS_STAMP := $(VENV)/.docs

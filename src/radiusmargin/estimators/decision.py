@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -87,15 +88,15 @@ class Ensemble(DecisionModel):
     parts: tuple[LinearModel, ...]
 
     @property
-    def reduction(self) -> MulticlassReduction:
+    def reduction(self) -> MulticlassReduction:  # type: ignore[override]
         return self.parts[0].reduction
 
     @property
-    def intercept(self) -> np.ndarray:
-        return sum(part.intercept for part in self.parts)
+    def intercept(self) -> np.ndarray:  # type: ignore[override]
+        return reduce(np.add, (part.intercept for part in self.parts))
 
     def scores(self, X) -> np.ndarray:
-        return sum(part.scores(X) for part in self.parts)
+        return reduce(np.add, (part.scores(X) for part in self.parts))
 
     def features(self, X):
         if len(self.parts) > 1:
@@ -145,7 +146,8 @@ class PlattCalibration:
         rows = [np.flatnonzero(label) for label in labels]
         problem, row = np.repeat(np.arange(len(rows)), [len(own) for own in rows]), np.concatenate(rows)
         signs = np.concatenate([label[own] for label, own in zip(labels, rows, strict=True)])
-        found = cls(*sigmoids(scores[row, problem], signs, weight[row], problem, reduction.n_problems), reduction)
+        slope, offset = sigmoids(scores[row, problem], signs, weight[row], problem, reduction.n_problems)
+        found = cls(slope, offset, reduction)
         if reduction.n_classes == 2:
             return found
         return replace(found, exponent=exponent_of(found.probabilities(scores), codes, weight))

@@ -42,8 +42,8 @@ class LeadingFeatures(TransformerMixin, BaseEstimator):
         self.n_components = n_components
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        X = validate_data(self, X, dtype=np.float64)
-        self.n_components_ = X.shape[1] if self.n_components is None else min(self.n_components, X.shape[1])
+        available = validate_data(self, X, dtype=np.float64).shape[1]
+        self.n_components_ = available if self.n_components is None else min(self.n_components, available)
         return self
 
     def fit_transform(
@@ -53,8 +53,8 @@ class LeadingFeatures(TransformerMixin, BaseEstimator):
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.ascontiguousarray(X[:, : self.n_components_])
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.ascontiguousarray(rows[:, : self.n_components_])
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,19 +137,21 @@ def kernel_dimension_path(
     ((1, 3), {'FSVM': 10})
     """
     estimators = estimators if isinstance(estimators, dict) else {type(estimators).__name__: estimators}
-    dimensions = _check_dimensions(dimensions)
+    numbers = _check_dimensions(dimensions)
     X, y = indexable(X, y)
-    maps = [_map_of(estimator, kernel_map, dimensions[-1]) for estimator in estimators.values()]
+    maps = [_map_of(estimator, kernel_map, numbers[-1]) for estimator in estimators.values()]
     splits = list(check_cv(cv, y, classifier=True).split(X, y))
-    scores = np.empty((len(estimators), len(dimensions), len(splits)))
+    scores = np.empty((len(estimators), len(numbers), len(splits)))
     for fold, (train, test) in enumerate(splits):
-        fitted = []  # (parameters, features of the training rows, of the test rows): models share equal maps
+        fitted: list[
+            tuple
+        ] = []  # (parameters, features of the training rows, of the test rows): models share equal maps
         for row, (estimator, mapping) in enumerate(zip(estimators.values(), maps, strict=True)):
             features = _features(mapping, X, train, test, fitted)
-            for column, dimension in enumerate(dimensions):
+            for column, dimension in enumerate(numbers):
                 scores[row, column, fold] = _score(estimator, features, y, train, test, dimension, scoring)
     label = scoring if isinstance(scoring, str) else "accuracy" if scoring is None else "score"
-    return DimensionPath(dimensions, tuple(estimators), scores, label)
+    return DimensionPath(numbers, tuple(estimators), scores, label)
 
 
 def _check_dimensions(dimensions):

@@ -28,7 +28,7 @@ def fit_expansion(
         intercept=training.intercept,
     )  # fmt: skip
     results = solve_kernel(batch, options, Start(alpha=alpha), keep_scores=keep_scores, callback=callback)
-    if not results.definite.all():
+    if not np.all(results.definite):
         warnings.warn(
             "the solution is a stationary point without a bound of the optimum (dual_objective_ is NaN): "
             f"{why_indefinite(space.function)}.",
@@ -68,7 +68,9 @@ class ExpansionFit:
 
 def certificate_of(found: KernelResults) -> Certificate:
     """Sum the certificates of all problems and Cs; the bound is NaN if the kernel is not positive semi-definite."""
-    return Certificate.of(found.objective, np.where(found.definite, found.dual_objective, np.nan), found.n_iter)
+    return Certificate.of(
+        found.objective, np.where(np.asarray(found.definite), found.dual_objective, np.nan), found.n_iter
+    )
 
 
 def fit_kernel_machine(choice, training, C, options: Options, callbacks, **how) -> ExpansionFit:

@@ -21,7 +21,7 @@ from .._types import Data
 from ..scatter import NO_SPREAD, RANK_TOL, TemperedScatter, standardised, with_positive_pivots
 from ..solvers import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of, solve
 from .base import by_rows
-from .features import FeatureSpace, Raw
+from .features import ExplicitSpace, Raw
 
 RANK = 1e-9  # relative squared singular values below this are rounding
 
@@ -112,7 +112,7 @@ class Family:
             raise ValueError(NO_SPREAD)
 
     @classmethod
-    def on(cls, space: FeatureSpace, rows, training, kind, exponents, rank_tol=RANK_TOL) -> Family:
+    def on(cls, space: ExplicitSpace, rows, training, kind, exponents, rank_tol=RANK_TOL) -> Family:
         """Build from training rows in a fitted space. Directions of little spread are dropped only if all exponents are above 0."""
         if max(exponents) <= 0 and kind == "total" and isinstance(space, Raw):
             scatter = standardised(rows, training.costs)

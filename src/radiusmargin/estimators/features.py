@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from .._checks import check_kernel_matrix
+from .._types import Gamma
 from ..kernels import KernelFunction, kernel_on
 from ..scatter import RANK_TOL, TemperedScatter, standardised, tempered_of, tempered_scatter, uncorrelated_scatter
 from ..solvers import Kernel, kernel_scores
@@ -135,16 +136,20 @@ def weighted_quantiles(X, weight, shares):
 
 
 class FeatureSpace(Protocol):
-    """Interface of a feature space."""
-
-    def fit(self, X, weight: np.ndarray):
-        """Fit to validated training rows, and return their features."""
+    """Interface of a fitted feature space."""
 
     def rows(self, X):
         """Return the features of other validated rows."""
 
     def scores(self, X, coef: np.ndarray) -> np.ndarray:
         """Return scores (n, K) of validated rows for separators (K, d), without intercepts."""
+
+
+class ExplicitSpace(FeatureSpace, Protocol):
+    """Interface of a feature space whose features are formed."""
+
+    def fit(self, X, weight: np.ndarray):
+        """Fit to validated training rows, and return their features."""
 
     def tempered(self, rows, codes, weight: np.ndarray, kind: str, rank_tol: float) -> TemperedScatter:
         """Compute the scatter of the training features, without directions of less spread than a tolerance."""
@@ -255,7 +260,7 @@ class FeatureChoice:
     """
 
     kernel: str | Callable | Any = "linear"
-    gamma: float | str = "scale"
+    gamma: Gamma = "scale"
     degree: int = 3
     coef0: float = 0.0
     n_components: int | float | None = None
@@ -286,7 +291,7 @@ class FeatureChoice:
     def with_(self, **other) -> FeatureChoice:
         return replace(self, **other)
 
-    def explicit(self, whitening: float) -> FeatureSpace:
+    def explicit(self, whitening: float) -> ExplicitSpace:
         """Return a space whose features are formed: the data, a transformer, or a kernel map for a whitening exponent."""
         if self.is_linear:
             return Raw()

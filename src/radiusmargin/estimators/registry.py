@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import floor, prod
+from typing import Any, TypedDict
 
 from sklearn.base import BaseEstimator
 
@@ -98,7 +99,9 @@ class Grid:
         while (longest := max(lengths.values(), default=1)) > 1 and _least(lengths) > budget:
             lengths[next(name for name, length in lengths.items() if length == longest)] -= 1
         n_C = max(LEAST_C, budget // prod(lengths.values()))
-        kernel = {"kernel": ["rbf"], "gamma": self.gamma.values(lengths["gamma"])} if self.gamma else {}
+        kernel: dict[str, list] = {}
+        if self.gamma:
+            kernel = {"kernel": ["rbf"], "gamma": self.gamma.values(lengths["gamma"])}
         own = {name: _spread(list(values), lengths[name]) for name, values in self.own.items()}
         return {"C": self.C.values(n_C)} | kernel | own
 
@@ -172,7 +175,14 @@ class ModelEntry:
     exact: bool = True
 
 
-def _grids(linear=None, kernel=None, *, kernel_C=KERNEL_C) -> dict[str, Grid]:
+class Grids(TypedDict):
+    """The two grids of a `ModelEntry`."""
+
+    grid: Grid
+    kernel_grid: Grid
+
+
+def _grids(linear=None, kernel=None, *, kernel_C=KERNEL_C) -> Grids:
     """Return both grids, from the model's own parameters and the range of C with a kernel."""
     return {
         "grid": Grid(C=LINEAR_C, own=linear or {}),
@@ -196,11 +206,11 @@ XU = "Z. Xu, K. Weinberger, O. Chapelle, Distance metric learning for kernel mac
 ZHU = "X. Zhu, P. Gong, Z. Zhao, C. Zhang, Learning similarity metric with SVM, IJCNN 2012"
 
 # In whitened kernel features any labels can be fitted, whatever the kernel: there the number of components is tuned.
-FEW = {"kernel": {"n_components": [10, 40, 160, 400]}, "kernel_C": WHITE_C}
-LAMBDAS = {"linear": {"lam": [0.01, 0.1, 1.0, 10.0]}, "kernel": {"lam": [0.1, 10.0]}}
+FEW: dict[str, Any] = {"kernel": {"n_components": [10, 40, 160, 400]}, "kernel_C": WHITE_C}
+LAMBDAS: dict[str, Any] = {"linear": {"lam": [0.01, 0.1, 1.0, 10.0]}, "kernel": {"lam": [0.1, 10.0]}}
 # The initial metric of Algorithm 1 is sqrt(rho) S^{-1/2}, of order 1/sqrt(n): C must be larger. The range of rho is that of
 # the authors' released code.
-PRINTED = {
+PRINTED: Grids = {
     "grid": Grid(C=Powers(centre=5, spacing=3, reach=12, most=24), own={"rho": [2.0**-8, 2.0**-4, 1.0, 2.0**4]}),
     "kernel_grid": Grid(C=Powers(centre=5, spacing=3, reach=12, most=12), gamma=GAMMA, own=FEW["kernel"]),
 }

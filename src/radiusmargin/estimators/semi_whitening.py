@@ -50,18 +50,19 @@ class SemiWhitening(MetricTransformerMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the map from the scatter of X; y is ignored."""
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        weight = check_weights(sample_weight, len(X))
+        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        weight = check_weights(sample_weight, len(rows))
         rank_tol = RANK_TOL if self.standardise else 0.0  # columns may be small because of their units
-        space = tempered_scatter(X, sample_weight=weight, standardise=self.standardise, rank_tol=rank_tol)
+        space = tempered_scatter(rows, sample_weight=weight, standardise=self.standardise, rank_tol=rank_tol)
+        assert space.eigenvectors is not None  # they are asked for unless a diagonal is enough
         roots = space.eigenvectors * space.eigenvalues**-0.25
-        L = roots @ space.eigenvectors.T if len(space.eigenvalues) == X.shape[1] else roots.T
+        L = roots @ space.eigenvectors.T if len(space.eigenvalues) == rows.shape[1] else roots.T
         self.mean_ = space.mean
-        self.components_ = L * space.inverse_scale if len(L) else np.zeros((1, X.shape[1]))
+        self.components_ = L * space.inverse_scale if len(L) else np.zeros((1, rows.shape[1]))
         return self
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Map every row to ``L (x - mean)``."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return (X - self.mean_) @ self.components_.T
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        return (rows - self.mean_) @ self.components_.T

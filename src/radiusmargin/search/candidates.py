@@ -19,7 +19,7 @@ from scipy import sparse
 
 from .._checks import check_choice
 from ..estimators.base import TrainingData
-from ..estimators.features import FeatureChoice, FeatureSpace, RankTransform, ScaledSpace, Scaling, Standardizer
+from ..estimators.features import ExplicitSpace, FeatureChoice, RankTransform, ScaledSpace, Scaling, Standardizer
 from ..multiclass import TEXT_COLUMNS
 from ..solvers import Options
 
@@ -108,7 +108,7 @@ class KernelSpec:
         """Return the training data with scaled rows."""
         return training if self.scaling is None else replace(training, X=self.scaling.rows(training.X))
 
-    def space(self, space) -> FeatureSpace:
+    def space(self, space) -> ExplicitSpace:
         """Wrap a space that was fitted to scaled rows, so that it takes rows in the user's units."""
         return space if self.scaling is None else ScaledSpace(space, self.scaling)
 

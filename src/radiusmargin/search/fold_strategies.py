@@ -20,7 +20,7 @@ from .._blocks import split
 from .._linalg import eigh
 from ..estimators import FSVM, LeadingFeatures
 from ..estimators.family import Family, hinge_losses
-from ..estimators.features import Expansion, FeatureSpace, Raw
+from ..estimators.features import Expansion, ExplicitSpace, Raw
 from ..geometry import minimum_enclosing_ball
 from ..scatter import RANK_TOL, sparse_moments
 from ..solvers import IDENTITY, Batch, KernelSearch, Quadratics, Sparse, rows_of, solve
@@ -30,7 +30,7 @@ from ..solvers import IDENTITY, Batch, KernelSearch, Quadratics, Sparse, rows_of
 class Features:
     """Training and held-out rows of a split, in a space that was fitted to the training rows."""
 
-    space: FeatureSpace
+    space: ExplicitSpace
     rows: Any
     unseen: Any
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +36,7 @@ try:
     backend.use_blas(cython_blas.__pyx_capi__ | cython_lapack.__pyx_capi__)
     COMPILED = True
 except ImportError:  # installed with RADIUSMARGIN_PURE_PYTHON=1
-    backend = numpy_twin
+    backend = numpy_twin  # type: ignore[misc]
     COMPILED = False
 
 
@@ -299,7 +300,8 @@ def hinge_svm_batch(
     labels = np.ascontiguousarray([check_labels(column, n, zero_allowed=True) for column in columns.T])
     weights = check_weights(sample_weight, n)
     Cs = check_Cs(Cs)
-    form = Quadratics(None if regularizers is None else np.stack([check_regularizer(B, d) for B in regularizers]))
+    given: Any = regularizers
+    form = Quadratics(None if given is None else np.stack([np.asarray(check_regularizer(B, d)) for B in given]))
     subsets = check_rows([np.arange(n)] if rows is None else rows, n)
     cells = check_problems(problems, (len(subsets), len(labels), len(form)))
     for r, label in {(r, label) for r, label, _ in cells.tolist()}:

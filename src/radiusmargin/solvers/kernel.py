@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from threading import Event
+from typing import cast
 
 import numpy as np
 from scipy import sparse
@@ -156,19 +157,28 @@ def solve_kernel(
     >>> np.asarray(results.coef).round(4).tolist()
     [[[-0.5, 0.5, -0.5, 0.5], [-1.0, 1.0, -1.0, 1.0]]]
     """
-    if batch.rows.kind != "kernel" or batch.regularizers.matrices is not None or batch.regularizers.linear is not None:
-        raise ValueError("solve_kernel takes a batch whose rows are a Kernel, without regularizers.")
-    batch.rows.check_values()
+    kernel_rows(batch).check_values()
     start = start or Start()
     start.check(batch)
     order = np.argsort(batch.Cs, kind="stable")
     if not np.array_equal(batch.Cs, batch.Cs[order]):
         ascending = replace(batch, Cs=batch.Cs[order])
         found = solve_kernel(ascending, options, start, keep_scores=keep_scores, callback=callback)
-        return found.at(np.argsort(order))
+        return cast(KernelResults, found.at(np.argsort(order)))
     with one_blas_thread():
         parts = _spread(batch, options, start, keep_scores, callback)
     return _joined(batch, options, parts)
+
+
+def kernel_rows(batch: Batch) -> Kernel:
+    """The rows of a batch that a kernel solver can solve; a ValueError where it cannot."""
+    if (
+        not isinstance(batch.rows, Kernel)
+        or batch.regularizers.matrices is not None
+        or batch.regularizers.linear is not None
+    ):
+        raise ValueError("kernel solvers take a batch whose rows are a Kernel, without regularizers.")
+    return batch.rows
 
 
 @dataclass(frozen=True)

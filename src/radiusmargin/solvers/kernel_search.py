@@ -12,7 +12,7 @@ import numpy as np
 
 from .._checks import check_rows
 from .hinge import one_blas_thread
-from .kernel import PairOptions, in_threads, make_rows, problem_of, solve_one
+from .kernel import PairOptions, in_threads, kernel_rows, make_rows, problem_of, solve_one
 from .problem import Batch, ClassLabels, Options
 
 # From this tolerance on, fits are only scored: their gap is estimated in single precision, relative to the loss of the zero
@@ -85,17 +85,18 @@ class KernelSearch:
         if not len(kernels):
             raise ValueError("kernels must hold at least one kernel, got none.")
         held_out = check_rows(held_out, batch.rows.shape[0], "held_out")
+        rows = kernel_rows(batch)
         for kernel in kernels:
-            batch.rows.with_function(kernel).check_values()
+            rows.with_function(kernel).check_values()
         order = _in_runs(batch, held_out)
         back = np.argsort(order)
         self.batch = _reordered(batch, kernels[0], order, back)
-        self.held_out, self.kernels = [back[rows] for rows in held_out], kernels
+        self.held_out, self.kernels = [back[part] for part in held_out], kernels
         self.ascending = np.argsort(batch.Cs, kind="stable")
         self.options = _pair_options(options, batch.intercept)
         self.threads = min(options.threads, len(kernels))
-        fits = len(kernels) * batch.rows.shape[0] ** 2 * _MEGABYTES_PER_VALUE <= batch.rows.cache_size / 2
-        self._rows_of_kernels = {} if fits else None  # kept from one call to the next
+        fits = len(kernels) * batch.rows.shape[0] ** 2 * _MEGABYTES_PER_VALUE <= rows.cache_size / 2
+        self._rows_of_kernels: dict | None = {} if fits else None  # kept from one call to the next
 
     def rounds(self) -> list[range]:
         """Folds to score at a time, where candidates are to be dropped in between.

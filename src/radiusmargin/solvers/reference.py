@@ -464,8 +464,8 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
             theta, multipliers = best.theta, best.alpha * (batch.Cs[k + 1] / C if k + 1 < K else 1.0)
     bounds = certificate(objective, dual, n_iter, options.tol)
     status = status_of(bounds["converged"], n_iter >= options.max_iter)
-    alpha = alpha if options.keep_alpha else None
-    return Results(batch.Cs, coef, intercept, **bounds, alpha=alpha, method=method.astype(str), status=status)
+    kept = alpha if options.keep_alpha else None
+    return Results(batch.Cs, coef, intercept, **bounds, alpha=kept, method=method.astype(str), status=status)
 
 
 def participants(batch, p):

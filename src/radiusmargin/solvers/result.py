@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -45,7 +46,7 @@ class Result:
     @property
     def gap(self) -> float:
         """Relative duality gap: the objective is at most this fraction of itself above the optimum."""
-        return relative_gap(self.objective, self.dual_objective)
+        return float(relative_gap(self.objective, self.dual_objective))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,7 +100,7 @@ class Results:
     @property
     def gap(self) -> np.ndarray:
         """Relative duality gaps, one per problem and C."""
-        return relative_gap(self.objective, self.dual_objective)
+        return np.asarray(relative_gap(self.objective, self.dual_objective))
 
     def __len__(self) -> int:
         return len(self.objective)
@@ -168,13 +169,15 @@ class Certificate:
         )  # fmt: skip
 
 
-def certificate(objective: float | np.ndarray, dual_objective: float | np.ndarray, n_iter: int, tol: float) -> dict:
+def certificate(
+    objective: float | np.ndarray, dual_objective: float | np.ndarray, n_iter: int | np.ndarray, tol: float
+) -> dict:
     """The fields of a `Result` that say how good it is: a bound beyond the objective is its rounding.
 
     Parameters
     ----------
     objective, dual_objective : float or ndarray
-    n_iter : int
+    n_iter : int or ndarray
         Iterations spent.
     tol : float
         The relative gap that was asked for.
@@ -205,7 +208,7 @@ def relative_gap(objective: float | np.ndarray, dual_objective: float | np.ndarr
     objective, dual_objective : float or ndarray
         P and D.
     """
-    difference = objective - dual_objective
+    difference: Any = objective - dual_objective
     if np.ndim(difference) == 0:
         return 0.0 if difference <= 0.0 else difference / abs(objective)
     return np.divide(difference, np.abs(objective), out=np.zeros_like(difference), where=~(difference <= 0.0))
@@ -302,6 +305,7 @@ class KernelResults(Results):
         Decision values of all rows, also of those that took no part, to single precision; where they were asked for.
     """
 
+    coef: Expansions = field(repr=False)  # type: ignore[assignment]
     definite: np.ndarray | None = None
     scores: np.ndarray | None = field(default=None, repr=False)
 
@@ -309,11 +313,11 @@ class KernelResults(Results):
         definite, scores = (None if a is None else a[index] for a in (self.definite, self.scores))
         return KernelResults(**vars(super()._select(Cs, index)), definite=definite, scores=scores)
 
-    def __getitem__(self, index) -> KernelResult:
+    def __getitem__(self, index) -> KernelResult:  # type: ignore[override]
         return KernelResult(
             coef=self.coef[index],
             intercept=float(self.intercept[index]),
-            definite=bool(self.definite[index]),
+            definite=bool(self.definite[index]),  # type: ignore[index]
             **vars(self.certificate(index)),
         )
 
