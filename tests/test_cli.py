@@ -139,9 +139,9 @@ def test_reproduce_a_specification_of_ones_own(tmp_path, monkeypatch, capsys):
     assert "Minus F-SVM" in run.stdout
     assert "at most 3 configurations" in run.stdout
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {f"mine-honest.{suffix}" for suffix in ("md", "tex", "csv", "html")} <= names
+    assert {f"mine-nested.{suffix}" for suffix in ("md", "tex", "csv", "html")} <= names
     assert {
-        f"mine-honest-{ending}.{suffix}" for ending in ("differences", "chosen") for suffix in ("md", "csv")
+        f"mine-nested-{ending}.{suffix}" for ending in ("differences", "chosen") for suffix in ("md", "csv")
     } <= names
     monkeypatch.chdir(tmp_path)
     assert (
@@ -189,7 +189,7 @@ def test_failed_cells_are_told_by_the_exit_code(tmp_path, monkeypatch, capsys):
 
     write_table(tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(cells._PROTOCOLS, "honest", fails)
+    monkeypatch.setitem(cells._PROTOCOLS, "nested", fails)
     assert main(["compare", "toys.csv", *FAST]) == 1
     said = capsys.readouterr().out
     assert "Every cell failed, so there is nothing to recommend. The first error: RuntimeError: no luck" in said

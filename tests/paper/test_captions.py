@@ -60,7 +60,7 @@ def test_a_caption_counts_runs_and_configurations():
 
 
 def test_a_run_that_failed_is_not_counted():
-    facts = {"protocol": "honest", "runs": {"a": {"SVM": 5, "F-SVM": 5}, "b": {"SVM": 5, "F-SVM": 4}}}
+    facts = {"protocol": "nested", "runs": {"a": {"SVM": 5, "F-SVM": 5}, "b": {"SVM": 5, "F-SVM": 4}}}
     assert caption(facts).startswith("Splits: 5 (F-SVM: 4 to 5); ")
 
 

@@ -43,7 +43,7 @@ def test_a_specification_of_ones_own(tmp_path):
     ("document", "message"),
     [
         ({}, "no name"),
-        ({"name": "x", "protocol": "lucky"}, "protocol must be one of honest"),
+        ({"name": "x", "protocol": "lucky"}, "protocol must be one of nested"),
         ({"name": "x", "runs": 0}, "runs must be an integer of at least 1"),
         ({"name": "x", "runs": 1.5}, "runs must be an integer"),
         ({"name": "x", "fold": 3}, "unknown field fold"),

@@ -26,7 +26,7 @@ def records(scores, metric="accuracy", dataset="toy", seconds=()):
     seconds = dict(seconds)
     for model, values in scores.items():
         for run, value in enumerate(values):
-            cell = {"dataset": dataset, "model": model, "run": run, "protocol": "honest"}
+            cell = {"dataset": dataset, "model": model, "run": run, "protocol": "nested"}
             record = {"key": f"{dataset}{model}{run}", "cell": cell, "seconds": seconds.get(model, 1.0)}
             record |= {"n_train": 80, "n_test": 20}
             if value in (None, LATE):
@@ -226,7 +226,7 @@ def test_a_table_is_cut_until_the_slowest_model_fits():
 
 
 def test_other_metrics_need_the_honest_protocol():
-    with pytest.raises(DataError, match="metric 'roc_auc' needs the honest protocol"):
+    with pytest.raises(DataError, match="metric 'roc_auc' needs nested cross-validation"):
         toy_plan(metric="roc_auc", protocol="paper")
 
 

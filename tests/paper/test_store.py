@@ -127,20 +127,20 @@ def test_a_run_is_resumed_and_not_repeated(tmp_path, monkeypatch):
 
 def test_a_failing_cell_is_recorded_and_the_rest_goes_on(tmp_path, monkeypatch):
     _, tasks, plan = toy_plan()
-    real = cells._PROTOCOLS["honest"]
+    real = cells._PROTOCOLS["nested"]
 
     def breaks_once(cell, task):
         if cell.model == "fsvm" and cell.run == 1:
             raise RuntimeError("no luck")
         return real(cell, task)
 
-    monkeypatch.setitem(cells._PROTOCOLS, "honest", breaks_once)
+    monkeypatch.setitem(cells._PROTOCOLS, "nested", breaks_once)
     store = Store(tmp_path / "cells.jsonl")
     records = execute(plan, tasks, store, jobs=1)
     failed = [r for r in records if r["status"] == "error"]
     assert [r["error"] for r in failed] == ["RuntimeError: no luck"]
     assert "breaks_once" in failed[0]["traceback"]
-    monkeypatch.setitem(cells._PROTOCOLS, "honest", real)
+    monkeypatch.setitem(cells._PROTOCOLS, "nested", real)
     assert all(r["status"] == "ok" for r in execute(plan, tasks, store, jobs=1))  # a failure gets another chance
 
 

@@ -27,7 +27,7 @@ def fake(dataset, model, run, accuracy, **more):
         "dataset": dataset,
         "model": model,
         "run": run,
-        "protocol": "honest",
+        "protocol": "nested",
         "kernel": "linear",
         "fixed": {},
     }
@@ -206,7 +206,7 @@ def test_all_files_of_an_experiment(tmp_path):
     assert [path.suffix for path in paths] == [".md", ".tex", ".csv", ".html"]
     text = paths[0].read_text(encoding="utf-8")
     assert "2 official splits, 3 redrawn at random" in text
-    assert "Protocol honest" in text
+    assert "Nested cross-validation" in text
     document = json.loads(outputs.to_json(outcome))
     assert len(document["records"]) == 45
     assert document["ranks"]["fsvm"] == 1.0

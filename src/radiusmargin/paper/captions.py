@@ -68,10 +68,11 @@ def provenance() -> dict:
 # -- Captions: how often, with how many configurations and by which version the cells behind a table were run ---------
 
 
-UNITS = {"honest": "splits", "paper": "runs", "timing": "runs", "pairs": "folds"}
+UNITS = {"nested": "splits", "paper": "runs", "test-fold": "splits", "timing": "runs", "pairs": "folds"}
 PROTOCOLS = {
-    "honest": "nested cross-validation",
+    "nested": "nested cross-validation",
     "paper": "the paper's (chosen and reported on the same folds)",
+    "test-fold": "chosen on the reported test part, beside nested cross-validation",
     "timing": "timing (one fit)",
     "pairs": "nested cross-validation on pairs",
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from inspect import signature
 
-from ..estimators import FSVM, ModelEntry, list_models
+from ..estimators import FSVM, FSVMAlgorithm1, ModelEntry, list_models
 from ..estimators import get_model as registered_model
 from ..estimators.base import ConicClassifier
 from ..estimators.registry import BUDGET, Grid, Powers
@@ -23,6 +23,7 @@ __all__ = [
     "is_batched",
     "is_scale_free",
     "is_self_tuning",
+    "is_unit_scaled",
     "known_models",
     "make_estimator",
     "model_name",
@@ -64,6 +65,19 @@ OF_PAIRS = (
     ),
 )  # fmt: skip
 
+#: Algorithm 1 on features scaled to [0, 1], as the authors' released code has them, with so small a rho that the metric may
+#: survive the first step. The initial metric, sqrt(rho) S^{-1/2}, is small there: C must be larger.
+IN_UNITS = tuple(
+    ModelEntry(
+        key=key, name=f"Algorithm 1, [0, 1], t = {step:g}", estimator=FSVMAlgorithm1, fixed={"step": step},
+        grid=Grid(C=Powers(centre=11, spacing=3, reach=14), own={"rho": [2.0**power for power in powers]}),
+        kernel_grid=None, reference=registered_model("fsvm").reference, exact=False,
+    )
+    for key, step, powers in (
+        ("algorithm-1-unit", 1.0, (-20, -15, -10, -5)), ("algorithm-1-unit-short", 0.1, (-16, -11, -6, -1)),
+    )
+)  # fmt: skip
+
 #: What a cell fixes of the features of pairs, not of a model.
 OF_FEATURES = ("pair_components",)
 
@@ -73,7 +87,7 @@ RAW = ("svm-raw",)
 
 @cache
 def _entries() -> dict:
-    groups = (list_models(), SELF_TUNING, CRITERIA, NEIGHBOURS, REFERENCES, OF_PAIRS)
+    groups = (list_models(), SELF_TUNING, CRITERIA, IN_UNITS, NEIGHBOURS, REFERENCES, OF_PAIRS)
     return {entry.key: entry for group in groups for entry in group}
 
 
@@ -88,7 +102,7 @@ def known_models() -> list[str]:
 
 def get_model(name) -> ModelEntry:
     """The entry of a key or a name; those of single experiments (criteria, neighbours) by key only."""
-    for entry in (*SELF_TUNING, *REFERENCES, *OF_PAIRS):
+    for entry in (*SELF_TUNING, *IN_UNITS, *REFERENCES, *OF_PAIRS):
         if str(name).lower() in (entry.key, entry.name.lower()):
             return entry
     return _entries().get(str(name).lower()) or registered_model(name)
@@ -164,6 +178,11 @@ def is_scale_free(cell) -> bool:
     if cell.model in RAW or is_of_pairs(cell.model) or "pair_components" in cell.fixed:
         return True
     return cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV, AutoSVM)
+
+
+def is_unit_scaled(cell) -> bool:
+    """Whether every feature is scaled to [0, 1] instead of to unit variance."""
+    return any(entry.key == cell.model for entry in IN_UNITS)
 
 
 def is_of_pairs(key: str) -> bool:

@@ -11,6 +11,7 @@ from . import results
 from .captions import run_facts
 from .differences import detail_tables
 from .face_figures import examples_table, make_figure, roc_table
+from .leakage import leakage_table
 from .recommend import recommend
 from .tables import Table, to_csv, to_html, write_table
 from .workflow import Outcome, data_notes, protocol_notes
@@ -38,6 +39,8 @@ def main_table(outcome: Outcome) -> Table:
         table = roc_table(outcome)
     elif spec.quantity == "examples":
         table = examples_table(outcome)
+    elif spec.protocol == "test-fold":
+        table = leakage_table(outcome.summary, spec)
     else:
         table = results.accuracy_table(outcome.summary, spec)
     notes = (*table.notes, *protocol_notes(spec), *spec.notes, *data_notes(spec, outcome.tasks))
@@ -48,7 +51,7 @@ def main_table(outcome: Outcome) -> Table:
 def details(outcome: Outcome) -> dict[str, Table]:
     """Differences and choices behind a table of accuracies, by the ending of their file names; else nothing."""
     spec = outcome.spec
-    if spec.quantity != "accuracy" or spec.components:
+    if spec.quantity != "accuracy" or spec.components or spec.protocol == "test-fold":
         return {}
     facts = run_facts(spec, outcome.summary)
     return {ending: replace(table, facts=facts) for ending, table in detail_tables(outcome.summary).items()}
@@ -105,7 +108,7 @@ def to_csv_text(outcome: Outcome) -> str:
 def write_all(outcome: Outcome, folder, details: dict[str, Table] | None = None) -> list[Path]:
     """Markdown, LaTeX, CSV and HTML of an experiment, and tables beside it by the ending of their names; returns the paths."""
     folder = Path(folder)
-    named = outcome.spec.protocol in ("honest", "paper")
+    named = outcome.spec.protocol in ("nested", "paper", "test-fold")
     name = f"{outcome.spec.name}-{outcome.spec.protocol}" if named else outcome.spec.name
     page = report_html(outcome)  # made before the first file is written
     tables = {name: main_table(outcome)} | {f"{name}-{ending}": table for ending, table in (details or {}).items()}

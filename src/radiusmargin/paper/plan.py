@@ -35,6 +35,9 @@ def seed_for(*axes) -> int:
 #: Raised when the meaning of a cell changes, so that older results are not taken for new ones.
 HARNESS_VERSION = 4
 
+#: Protocols with a training and a test part.
+SPLIT = ("nested", "test-fold")
+
 #: What a cell has from its experiment.
 SHARED = "protocol", "kernel", "splits", "folds", "inner_folds", "budget", "metric"
 
@@ -128,14 +131,14 @@ def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:
     """
     if not tasks:
         raise DataError("there is no data set to run on")
-    if spec.metric != "accuracy" and spec.protocol != "honest":
+    if spec.metric != "accuracy" and spec.protocol != "nested":
         raise DataError(
-            f"metric {spec.metric!r} needs the honest protocol; the {spec.protocol} protocol has accuracy only"
+            f"metric {spec.metric!r} needs nested cross-validation; the {spec.protocol} protocol has accuracy only"
         )
     prints = {name: data_fingerprint(task) for name, task in tasks.items()}
     models = resolve_models(spec.models)
     _check_models(models, spec.protocol)
-    n_runs = spec.runs * spec.folds if spec.protocol == "honest" and spec.splits == "folds" else spec.runs
+    n_runs = spec.runs * spec.folds if spec.protocol in SPLIT and spec.splits == "folds" else spec.runs
     return [
         _cell(spec, name, prints[name], run, model, fixed)
         for run in range(n_runs)
@@ -173,4 +176,4 @@ def _cell(spec, name, fingerprint, run, model, fixed) -> Cell:
     return Cell(dataset=name, data=fingerprint, run=run, model=model, timing_rows=timing_rows, **how)
 
 
-__all__ = ["Cell", "data_fingerprint", "make_plan", "seed_for"]
+__all__ = ["SPLIT", "Cell", "data_fingerprint", "make_plan", "seed_for"]

@@ -149,7 +149,7 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
         )
     base = summary.names[summary.baseline]
     notes = []
-    if spec.protocol == "honest":
+    if spec.protocol == "nested":
         notes.append(
             f"{summary.metric.name}{' in %' * (summary.metric.scale == 100)} ± standard error of the mean over the splits, "
             "which overlap: Nadeau and Bengio's correction is "
@@ -169,7 +169,7 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
             f"optimistic. ▲ and ▼: different from {base} at {100 * ALPHA:.0f} % (paired t-test over runs, "
             "Holm's correction)."
         )
-    if spec.protocol == "honest" and any(r.get("n_test", 0) > r.get("n_train", 0) for r in summary.records):
+    if spec.protocol == "nested" and any(r.get("n_test", 0) > r.get("n_train", 0) for r in summary.records):
         notes.append(
             "Where the test part is larger than the training part, the correction would take the splits to be almost the"
             " same; it is capped at its value for equal parts, which still is on the safe side."
@@ -178,7 +178,17 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
         notes.append("In brackets: the paper's number; ours minus the paper's.")
     if summary.has_several_sets:
         notes.append(f"Wins/ties/losses and Wilcoxon's signed-rank test over data sets are against {base}.")
-    return (*notes, *_friedman_note(summary))
+    return (*notes, *_singular_notes(summary), *_friedman_note(summary))
+
+
+def _singular_notes(summary):
+    """How often the metric of Algorithm 1 became singular, after which there is no gradient."""
+    for key in summary.models:
+        ends = [
+            record["singular"] for record in summary.records if record["cell"]["model"] == key and "singular" in record
+        ]
+        if ends:
+            yield f"{summary.names[key]}: the metric became singular in {sum(ends)} of {len(ends)} final fits."
 
 
 def _friedman_note(summary):

@@ -13,7 +13,7 @@ from .metrics import METRICS
 
 __all__ = ["PROTOCOLS", "Spec", "SpecError", "builtin_specs", "load_spec"]
 
-PROTOCOLS = ("honest", "paper", "timing", "pairs")
+PROTOCOLS = ("nested", "paper", "test-fold", "timing", "pairs")
 SPLITS = ("official", "folds")
 QUANTITIES = ("accuracy", "seconds", "roc", "examples")
 
@@ -33,12 +33,12 @@ class Spec:
         Names of the registry of data sets.
     models : tuple of str
         Keys of the registry of models; ``("paper",)`` those of the paper's tables and ``("all",)`` every one.
-    protocol : {"honest", "paper", "timing", "pairs"}
-        Nested selection; selection and report on the same folds, as the paper has it; seconds of one fit; nested
-        selection on pairs of images, along their official folds.
+    protocol : {"nested", "paper", "test-fold", "timing", "pairs"}
+        Nested selection; selection and report on the same folds, as the paper has it; selection on the test part itself,
+        beside nested selection; seconds of one fit; nested selection on pairs of images, along their official folds.
     kernel : {"linear", "rbf"}
     splits : {"official", "folds"}
-        Outer splits of the honest protocol: those of the source (redrawn at the same sizes where more are
+        Outer splits of nested cross-validation: those of the source (redrawn at the same sizes where more are
         wanted than known), or repeated stratified folds.
     runs : int
         Number of official splits, or of repetitions of the folds.
@@ -77,7 +77,7 @@ class Spec:
     title: str = ""
     datasets: tuple[str, ...] = ()
     models: tuple[str, ...] = ("all",)
-    protocol: str = "honest"
+    protocol: str = "nested"
     kernel: str = "linear"
     splits: str = "folds"
     runs: int = 1

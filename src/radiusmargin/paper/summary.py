@@ -137,7 +137,7 @@ class Summary:
         return {r["cell"]["run"]: self.metric.sign * r[key] for r in ordered if r.get(key) is not None}
 
     def _ratio(self, records) -> float:
-        return _test_ratio(records) if self.protocol in ("honest", "pairs") else 0.0
+        return _test_ratio(records) if self.protocol in ("nested", "test-fold", "pairs") else 0.0
 
     def test_ratio(self, entry) -> float:
         """Size of the test part over that of the training part, as the tests have it."""

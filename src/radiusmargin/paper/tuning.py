@@ -8,10 +8,10 @@ from typing import Any
 
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ..search import FSVMCV
-from .catalogue import grid_of, is_batched, is_scale_free, is_self_tuning, make_estimator
+from .catalogue import grid_of, is_batched, is_scale_free, is_self_tuning, is_unit_scaled, make_estimator
 from .metrics import METRICS
 
 __all__ = ["Chosen", "choose", "final_estimator", "pipeline", "within_rank"]
@@ -105,8 +105,8 @@ def _grid_search(cell, X, y, folds) -> Chosen:
 def pipeline(cell, **params) -> Pipeline:
     """The model of a cell behind the standardisation it needs, which is part of what is fitted."""
     model = make_estimator(cell, **params)
-    scaler = "passthrough" if is_scale_free(cell) else StandardScaler()
-    return Pipeline([("scale", scaler), ("model", model)])
+    scaler = MinMaxScaler() if is_unit_scaled(cell) else StandardScaler()
+    return Pipeline([("scale", "passthrough" if is_scale_free(cell) else scaler), ("model", model)])
 
 
 def final_estimator(fitted):

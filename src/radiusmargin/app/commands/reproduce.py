@@ -26,8 +26,8 @@ PAPER = (
 @click.argument("what", metavar="|".join([*PAPER, *FACE_NAMES, "all", "FILE.toml"]))
 @click.option(
     "--protocol",
-    type=click.Choice(["honest", "paper"]),
-    help="Nested selection, or selection and report on the same folds.  [default: honest]",
+    type=click.Choice(["nested", "paper", "test-fold"]),
+    help="Nested selection, selection and report on the same folds, or selection on the test part.  [default: nested]",
 )
 @click.option("--runs", type=click.IntRange(1), help="Splits of each set, or repetitions of the folds.")
 @click.option("--datasets", type=Names(), help="Only these sets: ida/heart,… or heart,…; of faces these recipes.")
@@ -60,7 +60,7 @@ def command(context, what, protocol, jobs, quick, out, offline, differences, int
     table6-wide, table6-best and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished:
     stop it at any time, and the next call goes on from there. FILE.toml is a specification of your own.
     """
-    if what in FACE_NAMES and (protocol == "paper" or options["runs"]):
+    if what in FACE_NAMES and (protocol in ("paper", "test-fold") or options["runs"]):
         raise click.UsageError(f"{what} has the official folds of LFW: no --protocol paper or --runs")
     if offline and what not in FACE_NAMES:
         raise click.UsageError(f"--offline goes with {', '.join(FACE_NAMES)} only")
@@ -181,7 +181,7 @@ def _experiment(name, *, protocol, options, jobs, quick, out, offline):
     spec = load_spec(name, quick=quick)
     against = options["baseline"] and resolve_models([options["baseline"]])[0]
     options = {**options, "datasets": _known_sets(options["datasets"], spec), "baseline": against}
-    if spec.protocol in ("honest", "paper") and not spec.components:
+    if spec.protocol in ("nested", "paper", "test-fold") and not spec.components:
         options["protocol"] = protocol
     spec = spec.with_options(**options)
     models = resolve_models(spec.models)  # a wrong name is told before the data are read
