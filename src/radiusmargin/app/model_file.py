@@ -56,7 +56,7 @@ class Bundle:
         """What makes numbers of a table, a step or part of the model; None where the model takes numbers."""
         return self.pipeline.named_steps.get("encode") or getattr(self.pipeline[-1], "encoder_", None)
 
-    def predict(self, rows: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def predict(self, rows: Any) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Labels, scores and probabilities of the rows of a table."""
         rows = self._checked(rows)
         labels, scores = self.pipeline.predict(rows), class_scores(self.pipeline, rows)

@@ -198,7 +198,7 @@ def rebuild_encoder(record: Record) -> TableEncoder:
         require(known, f"there is a column of kind {kind!r}")
     require(0 < own["n_features_in_"] <= MOST_NUMBERS, "a number of columns is out of range")
     made = TableEncoder(dict(kinds))
-    vars(made).update({name: own[name] for name in ENCODING})
+    made.__dict__.update({name: own[name] for name in ENCODING})
     if names:
         made.feature_names_in_ = np.array(names, dtype=object)
     for name, kind in kinds.items():

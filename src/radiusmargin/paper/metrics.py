@@ -103,7 +103,7 @@ def roc_auc(y, scores, classes) -> float | None:
 
 def measured(y, predicted, classes, *, scores=None, probabilities=None) -> dict:
     """Every metric that can be had of a prediction."""
-    values = {
+    values: dict[str, float | None] = {
         "accuracy": float(np.mean(predicted == y)),
         "balanced_accuracy": float(balanced_accuracy_score(y, predicted)),
     }

@@ -256,7 +256,7 @@ def ensemble_weights(table: ScoreTable, band) -> dict[Candidate, float]:
     Kernels whose best candidate is within `band` standard errors of the best of all have equal shares. Within a kernel the
     candidates near its best have equal shares, at most the best sixteen of a kernel that is not linear.
     """
-    kernels = {}
+    kernels: dict[Any, list[Candidate]] = {}
     for candidate in table.standing():
         kernels.setdefault(candidate.kernel, []).append(candidate)
     leaders = {best_candidate(table, own): own for own in kernels.values()}
@@ -268,7 +268,7 @@ def ensemble_weights(table: ScoreTable, band) -> dict[Candidate, float]:
 def survivors(table: ScoreTable, band) -> list[Candidate]:
     """Return the candidates to score on more rows: of every kernel that may be averaged those that may be, in a wider band."""
     wide = band + MARGIN
-    kernels = {}
+    kernels: dict[Any, list[Candidate]] = {}
     for candidate in table.standing():
         kernels.setdefault(candidate.kernel, []).append(candidate)
     leaders = {best_candidate(table, own): own for own in kernels.values()}

@@ -106,15 +106,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         if not isinstance(X, np.ndarray):
-            self.feature_names_in_ = np.asarray(list(X.columns), dtype=object)
+            self.feature_names_in_: np.ndarray = np.asarray(list(X.columns), dtype=object)
         self._choose_kinds(X)
         numbers, others = self._columns(X)
         gaps = np.isnan(numbers)
         medians = _medians(numbers, gaps)
         names = self._named("number", "ordered")
         self.medians_ = {name: medians[k : k + 1] for k, name in enumerate(names)}
-        self.gaps_ = []
-        self.infrequent_ = []
+        self.gaps_: list[str] = []
+        self.infrequent_: list[str] = []
         for name in self._named("category"):
             self.categories_[name] = self._categories(name, others[name])
         for name in self._named("date"):
