@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold
 from radiusmargin import FSVM, FSVMCV, SVM, AutoSVM, SigmaSVM
 from radiusmargin.estimators.decision import PlattCalibration, sigmoids
 from radiusmargin.scatter import tempered_scatter
-from radiusmargin.search.candidates import LEAST_OF_CLASS, MOST_ROWS, SAMPLE, sampled
+from radiusmargin.search.candidates import LEAST_OF_CLASS, stratified_sample
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +86,11 @@ def test_a_problem_without_held_out_rows_says_nothing():
 
 
 def test_a_sample_has_rows_of_rare_classes():
-    codes = np.zeros(MOST_ROWS + 5000, dtype=int)
+    codes, size = np.zeros(25_000, dtype=int), 5_000
     codes[:5], codes[5:400] = 1, 2
-    rows = sampled(codes)
-    assert np.bincount(codes[rows])[1:].tolist() == [5, round(SAMPLE * 395 / len(codes))]
-    assert len(rows) == pytest.approx(SAMPLE, abs=LEAST_OF_CLASS)
+    rows = stratified_sample(codes, size)
+    assert np.bincount(codes[rows])[1:].tolist() == [5, round(size * 395 / len(codes))]
+    assert len(rows) == pytest.approx(size, abs=LEAST_OF_CLASS)
     assert (np.diff(rows) > 0).all()
 
 
