@@ -4,6 +4,7 @@ from .._checks import ConvergenceWarning
 from .hinge import COMPILED, HingeBatch, hinge_svm, hinge_svm_batch, hinge_svm_path, solve
 from .kernel import kernel_scores, kernel_svm, solve_kernel
 from .kernel_search import FoldScores, KernelSearch
+from .least_squares import LeastSquaresResult, least_squares_svm
 from .problem import (
     IDENTITY,
     REST,
@@ -36,6 +37,7 @@ __all__ = [
     "KernelResult",
     "KernelResults",
     "KernelSearch",
+    "LeastSquaresResult",
     "Options",
     "Quadratics",
     "Result",
@@ -50,6 +52,7 @@ __all__ = [
     "hinge_svm_path",
     "kernel_scores",
     "kernel_svm",
+    "least_squares_svm",
     "relative_gap",
     "rows_of",
     "solve",
