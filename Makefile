@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src/core -type f) $(shell find src/radiusmargin -name __init__.py)
 
-.PHONY: demo test coverage lint types docs docs-quick docs-links test-oldest test-newest sdist wheels wheels-here bench sanitize fuzz table clean
+.PHONY: demo test test-core coverage lint types docs docs-quick docs-links test-oldest test-newest sdist wheels wheels-here bench sanitize fuzz table clean
 
 $(STAMP): $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -24,6 +24,12 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 test: $(STAMP)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 tests src
+
+# The numerical pieces of the core in C++, with sanitizers; needs no Python but for CMake, where there is none.
+test-core:
+	command -v cmake > /dev/null || test -x $(BIN)/cmake || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet cmake; }
+	PATH="$$PATH:$(abspath $(BIN))" && cmake -S . -B build/core-tests -DRADIUSMARGIN_TEST_CORE=ON > /dev/null && cmake --build build/core-tests
+	build/core-tests/core_tests
 
 # Which lines of the package no test runs; fails below the floor in pyproject.toml.
 coverage: $(STAMP)

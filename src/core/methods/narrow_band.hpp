@@ -5,6 +5,7 @@
 // Inner products of rows that have been in a band are kept: near a solution few rows of the next one are new.
 #pragma once
 #include "methods/band_gram.hpp"
+#include "rows/source.hpp"
 
 namespace rm {
 
