@@ -18,6 +18,8 @@ from radiusmargin import FSVM, FSVMCV, AutoSVM
 from radiusmargin.estimators.decision import PlattCalibration, coupled, sigmoids
 from radiusmargin.estimators.features import FeatureChoice
 from radiusmargin.search import candidates as kinds
+from radiusmargin.search import scoring
+from radiusmargin.search.base import Budget
 
 FOLDS = StratifiedKFold(4)
 
@@ -290,3 +292,19 @@ def test_probabilities_must_be_asked_for(moons):
     assert "probability=True" in str(raised.value.__cause__)
     with pytest.raises(ValueError, match="probability=True needs criterion"):
         FSVMCV(criterion="loo", probability=True).fit(*moons)
+
+
+# -- Many rows ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_final_fit_to_many_rows_keeps_to_a_budget(moons, monkeypatch):
+    X, y = moons
+    assert AutoSVM().fit(X, y).max_dual_gap_ <= 1e-6
+    monkeypatch.setattr(AutoSVM, "_budget", Budget(rows=100, tol=1e-2, sweeps=1000))
+    assert 1e-6 < AutoSVM(kernel=["rbf", "laplacian"]).fit(X, y).max_dual_gap_ <= 1e-2
+    assert FSVMCV(kernel=["rbf", "laplacian"]).fit(X, y).max_dual_gap_ <= 1e-6
+    whole = FSVMCV(kernel=["rbf", "laplacian"]).fit(X, y).members_
+    monkeypatch.setattr(scoring, "FITTED_ROWS", len(y))
+    few = FSVMCV(kernel=["rbf", "laplacian"]).fit(X, y).members_
+    assert sorted(m["kernel"] for m in few) == sorted({m["kernel"] for m in whole})
+    assert {tuple(m.values())[:-1] for m in few} <= {tuple(m.values())[:-1] for m in whole}

@@ -251,11 +251,12 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, VersionedPickleMixi
         self.dual_objective_ = min(found.dual_objective, self.objective_)
         self.dual_gap_, self.max_dual_gap_ = relative_gap(self.objective_, self.dual_objective_), found.max_gap
 
-    def _warn_unless_converged(self):
-        if self.max_dual_gap_ > self.tol:
+    def _warn_unless_converged(self, tol=None):
+        tol = self.tol if tol is None else tol
+        if self.max_dual_gap_ > tol:
             of_all = f", {self.dual_gap_:.2g} over all problems," if self.dual_gap_ < self.max_dual_gap_ else ""
             warnings.warn(
-                f"{type(self).__name__} stopped at a relative gap of {self.max_dual_gap_:.2g} (tol={self.tol:g}){of_all} after "
+                f"{type(self).__name__} stopped at a relative gap of {self.max_dual_gap_:.2g} (tol={tol:g}){of_all} after "
                 f"{self.n_iter_} iterations. Increase max_iter or tol. {self._remedy}",
                 ConvergenceWarning,
                 stacklevel=3,

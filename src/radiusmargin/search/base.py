@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Self
 
@@ -37,6 +37,7 @@ from .scoring import (
     SearchData,
     best_candidate,
     ensemble_weights,
+    largest_problem,
     survivors,
 )
 
@@ -49,6 +50,28 @@ SHARED = (
 SHOWN = (
     "coef_", "intercept_", "components_", "objective_", "dual_objective_", "dual_gap_", "max_dual_gap_", "n_iter_",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How kernel machines on many rows are fitted in the end; what that leaves of the gap is no reason for a warning.
+
+    Attributes
+    ----------
+    rows : int
+        Up to so many there is no budget.
+    tol : float
+        Relative gap.
+    sweeps : int
+        Most steps of SMO, over the rows.
+    """
+
+    rows: int
+    tol: float
+    sweeps: int
+
+
+WORTH_A_WARNING = 0.1  # relative gap of a fit within a budget
 
 
 def _has_probabilities(search):
@@ -99,6 +122,8 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
     subsample = 100_000
     cache_size = 500.0
 
+    _budget: Budget | None = None
+
     # -- fitting ------------------------------------------------------------------------------------------------------
 
     @with_callbacks
@@ -134,7 +159,8 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
                 if held_out and self.probability:
                     self._sigmoids = self._calibrated(data.training, held_out, shares)
             self.refit_time_ = time.perf_counter() - start
-        self._warn_unless_converged()
+        kept_to = not chunks and self._options_of_kernels(largest_problem(training)) != self._options
+        self._warn_unless_converged(WORTH_A_WARNING if kept_to else float(self.tol))
         return self
 
     def _sampled(self, chunks, X, groups):
@@ -176,6 +202,12 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
     def _options(self):
         """Solver options of the final fit."""
         return Options(float(self.tol), int(self.max_iter), self.n_jobs)
+
+    def _options_of_kernels(self, rows):
+        """Solver options of the final fit of kernel machines, whose largest binary problem has so many rows."""
+        if self._budget is None or rows <= self._budget.rows:
+            return self._options
+        return replace(self._options, tol=self._budget.tol, max_iter=self._budget.sweeps)
 
     def _row_rounds(self, training, specs):
         """Return the rows of every round; all rows for one kernel, a splitter, or a criterion without folds."""
@@ -225,9 +257,11 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
         if self.combine == "best" and len(specs) == 1 and specs[0].scaling is None:
             self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
             return {best: 1.0}
-        weights = {best: 1.0} if self.combine == "best" else ensemble_weights(table, self.band)
+        rows = largest_problem(training)
+        weights = {best: 1.0} if self.combine == "best" else ensemble_weights(table, self.band, rows)
         groups = [group for spec in specs for group in candidate_groups(Grids.of(self), spec)]
-        return self._keep_ensemble(EnsembleFitter(training, self._options).fit(weights, groups), weights, specs)
+        found = EnsembleFitter(training, self._options, self._options_of_kernels(rows)).fit(weights, groups)
+        return self._keep_ensemble(found, weights, specs)
 
     def _refit_chunks(self, chunks, specs, table):
         """Fit the chosen candidates to rows in chunks; return the factor of each candidate's scores."""

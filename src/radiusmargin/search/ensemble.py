@@ -44,10 +44,18 @@ class FittedEnsemble:
 
 
 class EnsembleFitter:
-    """Fit candidates to all training rows and average their scores; averaged linear candidates become one linear model."""
+    """Fit candidates to all training rows and average their scores; averaged linear candidates become one linear model.
 
-    def __init__(self, training, options):
-        self.training, self.options = training, options
+    Parameters
+    ----------
+    training : TrainingData
+    options : Options
+    of_kernels : Options, optional
+        For kernel machines, where they differ.
+    """
+
+    def __init__(self, training, options, of_kernels=None):
+        self.training, self.options, self.of_kernels = training, options, of_kernels or options
         self.n_dropped = 0
 
     def fit(self, weights, groups) -> FittedEnsemble:
@@ -110,7 +118,7 @@ class EnsembleFitter:
         binary = (
             len(training.labels) == 1
         )  # else each problem evaluates the kernel on its own rows only, which is quicker
-        space, found = fit_expansion(group.features, training, Cs, self.options, keep_scores=binary)
+        space, found = fit_expansion(group.features, training, Cs, self.of_kernels, keep_scores=binary)
         scores = found.scores if binary else _scores(space, training.X, found)
         sizes = np.sqrt((scores**2 @ costs / costs.sum()).mean(axis=0))
         shares = over_sizes(weights, sizes)

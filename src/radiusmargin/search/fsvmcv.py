@@ -138,7 +138,8 @@ class FSVMCV(SearchEstimator):
 
     **Many rows.** Of more than 3,000 rows, with several kernels and an integer `cv`, a stratified sample of 2,000 scores all
     candidates, one of 5,000 (or all rows) those within `band` + 1 standard errors of the best. What the second round chooses is
-    fitted to all rows; its held-out rows are those of `oof_score_` and of the calibration.
+    fitted to all rows; its held-out rows are those of `oof_score_` and of the calibration. At most 100,000 over the number of rows
+    kernel machines are averaged, but one of each kernel at least: 16 per kernel up to 2,000 rows, five in all at 20,000.
 
     **Racing.** With accuracy as the score, values of gamma and the largest values of C are dropped in searches over kernels without
     whitening; exponents and the largest values of C are dropped on dense data of more than 260,000 numbers. The best candidate

@@ -27,6 +27,9 @@ BLOCK = 1 << 20  # decision values that are formed at a time
 # Most candidates of one kernel in an average: no worse than all near-best ones (benchmarks/auto_choices.py), and on a fine grid
 # better than eight (benchmarks/kernel_search.py).
 MOST_CANDIDATES = 16
+# Rows times candidates of a final fit. With 5 candidates at 20,000 rows the average is as accurate as with 24, and with one per
+# kernel 0.1 to 0.3 points less (benchmarks/scale.py members). Up to 2,000 rows it leaves every average as it is.
+FITTED_ROWS = 100_000
 # Standard errors by which the band is wider for candidates that go on to more rows: theirs are half as large there.
 MARGIN = 1.0
 TIE = 1e-12  # scores closer than this are equal
@@ -232,6 +235,12 @@ class ScoreTable:
         }
 
 
+def largest_problem(training: TrainingData) -> int:
+    """Return the number of rows of the largest binary problem."""
+    counts = np.bincount(training.codes)
+    return int(np.sort(counts)[-2:].sum() if training.reduction.pairs else counts.sum())
+
+
 # -- Choosing -----------------------------------------------------------------------------------------------------------
 
 
@@ -250,18 +259,20 @@ def near_best(table: ScoreTable, band, among=None) -> list[Candidate]:
     return [c for c, value in zip(candidates, mean, strict=True) if value >= mean[top] - band * error[top] - TIE]
 
 
-def ensemble_weights(table: ScoreTable, band) -> dict[Candidate, float]:
+def ensemble_weights(table: ScoreTable, band, rows=0) -> dict[Candidate, float]:
     """Return the candidates to average, with their weights.
 
     Kernels whose best candidate is within `band` standard errors of the best of all have equal shares. Within a kernel the
-    candidates near its best have equal shares, at most the best sixteen of a kernel that is not linear.
+    candidates near its best have equal shares. Of kernels that are not linear these are at most the best sixteen of each, and
+    fewer if they are to be fitted to many `rows`.
     """
     kernels: dict[Any, list[Candidate]] = {}
     for candidate in table.standing():
         kernels.setdefault(candidate.kernel, []).append(candidate)
     leaders = {best_candidate(table, own): own for own in kernels.values()}
     chosen = [leaders[leader] for leader in near_best(table, band, list(leaders))]
-    near = [_few(table, near_best(table, band, own)) for own in chosen]
+    most = _most_candidates(rows, sum(own[0].kernel != "linear" for own in chosen))
+    near = [_few(table, near_best(table, band, own), most) for own in chosen]
     return {candidate: 1 / (len(near) * len(own)) for own in near for candidate in own}
 
 
@@ -279,11 +290,16 @@ def survivors(table: ScoreTable, band) -> list[Candidate]:
     ]
 
 
-def _few(table, candidates):
-    """Return the best sixteen candidates of a kernel. All linear candidates: their average is one model."""
-    if candidates[0].kernel == "linear" or len(candidates) <= MOST_CANDIDATES:
+def _most_candidates(rows, kernels):
+    """Return how many candidates of each of some kernels to fit to many rows: one or more, at most sixteen."""
+    return int(min(MOST_CANDIDATES, max(1, FITTED_ROWS // max(1, rows * kernels))))
+
+
+def _few(table, candidates, most=MOST_CANDIDATES):
+    """Return the best candidates of a kernel. All linear candidates: their average is one model."""
+    if candidates[0].kernel == "linear" or len(candidates) <= most:
         return candidates
-    best = np.argsort(-table.means(candidates), kind="stable")[:MOST_CANDIDATES]
+    best = np.argsort(-table.means(candidates), kind="stable")[:most]
     return [candidates[i] for i in sorted(best)]
 
 
