@@ -6,11 +6,13 @@ everywhere. Arrays are returned in double precision.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer_names
 
 HEAVIEST = 1e100  # largest weight of a row
 SYMMETRIC = 1e-8  # asymmetry that counts as rounding, relative to the largest entry
@@ -53,6 +55,17 @@ def check_choice(name, value, choices, other=""):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}{other}, got {value!r}.")
 
 
+def check_scoring_name(scoring):
+    """Check that a text is the name of a scorer of scikit-learn."""
+    if not isinstance(scoring, str) or scoring in (names := get_scorer_names()):
+        return
+    close = get_close_matches(scoring, names, n=3)
+    meant = f": did you mean {' or '.join(map(repr, close))}?" if close else "."
+    raise ValueError(
+        f"scoring={scoring!r} is no scorer of scikit-learn{meant} sklearn.metrics.get_scorer_names() lists them."
+    )
+
+
 def check_Cs(Cs) -> np.ndarray:
     """Convert one or several weights of the loss to an array."""
     values = np.asarray(Cs)
@@ -64,6 +77,31 @@ def check_Cs(Cs) -> np.ndarray:
 
 
 # -- arrays -------------------------------------------------------------------------------------------------------
+
+
+def check_class_labels(y):
+    """Raise a ValueError for labels that are missing or cannot be sorted; anything else is left to scikit-learn."""
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "fO":
+        return
+    listed = labels.ravel().tolist()
+    missing = [k for k, label in enumerate(listed) if is_gap(label)]
+    if missing:
+        raise ValueError(
+            f"y contains NaN or None in {len(missing)} of {len(listed)} rows, the first in row {missing[0]}: leave these rows out."
+        )
+    first = {type(label) is str: label for label in reversed(listed)}
+    if len(first) == 2:
+        raise ValueError(
+            f"y holds texts and other labels, such as {first[True]!r} and {first[False]!r}: convert them to one type, for example "
+            "with y.astype(str)."
+        )
+
+
+def is_gap(value) -> bool:
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or bool(np.ndim(value) == 0 and value != value)
+    )
 
 
 def as_floats(name, values) -> np.ndarray:

@@ -454,12 +454,46 @@ def test_the_span_rule_without_a_row_on_the_margin_counts_support_as_errors():
     assert np.all(out == -np.inf)
 
 
-def test_a_class_with_one_sample_is_refused():
+def test_one_of_two_classes_with_one_row_is_refused():
     X, y = overlapping()
     y[:] = 0
     y[0] = 1
-    with pytest.raises(ValueError, match="at least 2 samples"):
+    with pytest.raises(ValueError, match=r"rows of two classes .* a single row of 1: leave it out"):
         FSVMCV().fit(X, y)
+
+
+def test_the_only_row_of_a_third_class_is_in_all_training_parts():
+    X, y = overlapping()
+    y[0] = 7
+    model = FSVMCV(Cs=3, probability=True).fit(X, y)
+    assert model.classes_.tolist() == [*np.unique(y[1:]), 7]
+    assert np.isfinite(model.predict_proba(X)).all()
+    splits = [(np.append(train + 1, 0), test + 1) for train, test in StratifiedKFold(5).split(X[1:], y[1:])]
+    same = FSVMCV(Cs=3, cv=splits).fit(X, y)
+    np.testing.assert_array_equal(same.scores_, model.scores_)
+    with pytest.raises(ValueError, match=r"rows of every class, with scoring='neg_log_loss' .* a single row of 7"):
+        FSVMCV(scoring="neg_log_loss").fit(X, y)
+
+
+LABELS = {
+    "missing": (["a", None], r"NaN or None in 30 of 60 rows, the first in row 1: leave these rows out"),
+    "NaN": ([1.0, np.nan], r"NaN or None in 30 of 60 rows"),
+    "several types": (["a", 1], r"texts and other labels, such as 'a' and 1: .* y.astype\(str\)"),
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("model", [FSVMCV(), FSVM()])
+def test_labels_that_cannot_be_used_are_refused_with_a_remedy(model, name):
+    X, _ = overlapping()
+    labels, message = LABELS[name]
+    with pytest.raises(ValueError, match=message):
+        model.fit(X[:60], np.array(labels * 30, dtype=object))
+
+
+def test_a_scoring_that_does_not_exist_is_refused_with_names_like_it():
+    with pytest.raises(ValueError, match="'roc_acu' is no scorer of scikit-learn: did you mean 'roc_auc'"):
+        FSVMCV(scoring="roc_acu").fit(*overlapping())
 
 
 def test_the_span_rule_agrees_with_exact_leave_one_out():

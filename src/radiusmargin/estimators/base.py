@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._checks import (
     ConvergenceWarning,
     canonical,
+    check_class_labels,
     check_count,
     check_positive,
     check_sparse_indices,
@@ -319,6 +320,8 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, VersionedPickleMixi
             X, y = validate_data(self, X, y, skip_check_array=True)
         else:
             accept = "csr" if self._accepts_sparse else False
+            if y is not None:
+                check_class_labels(y)
             X, y = validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
         return canonical(X), y
 

@@ -91,7 +91,7 @@ class Chunk:
     def __post_init__(self):
         X = self.X
         if hasattr(X, "to_numpy"):  # a data frame, whose columns may be of different types
-            X = X.to_numpy(dtype=float)
+            X = _numbers_of(X, self.index)
         elif sparse.issparse(X):
             check_sparse_indices(X, f"chunk {self.index}: X")
         else:
@@ -150,6 +150,16 @@ class Chunk:
         if not np.all(found):
             raise ChangedChunkError(f"chunk {self.index}: labels that were not there when it was first read.")
         return codes
+
+
+def _numbers_of(frame, index):
+    try:
+        return frame.to_numpy(dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"chunk {index}: columns must be numbers without gaps ({error}). Categories and dates are encoded in memory only: "
+            "fit a TableEncoder to a sample, and transform each chunk."
+        ) from error
 
 
 class ChangedChunkError(RuntimeError):

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.metaestimators import available_if
 
-from .._checks import ConvergenceWarning, check_choice, check_count, check_number, check_positive
+from .._checks import ConvergenceWarning, check_choice, check_count, check_number, check_positive, check_scoring_name
 from .._compat import with_callbacks
 from .._types import ArrayLike, Data
 from ..estimators import FSVM
@@ -351,6 +351,7 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
 
     def _check_parameters(self):
         check_kernel_names(self.kernel)
+        check_scoring_name(self.scoring)
         check_choice("combine", self.combine, ("average", "best"))
         check_choice("multi_class", self.multi_class, (None, "ovo", "ovr"))
         check_choice("criterion", self.criterion, ("cv", "loo", "radius-margin"))
@@ -407,12 +408,24 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
         return splits
 
     def _folds(self, codes):
-        smallest = np.bincount(codes).min()
-        if smallest < 2:
-            raise ValueError("Every class needs at least 2 samples for cross-validation, the smallest has 1.")
-        n_splits = int(min(self.cv, smallest))
+        """Yield stratified folds. The row of a class that has no other is in all training parts, and never held out."""
+        counts = np.bincount(codes)
+        several, alone = counts >= 2, np.flatnonzero(counts[codes] == 1)
+        if several.sum() < 2 or (len(alone) and self.scoring not in (None, "accuracy")):
+            shown = ", ".join(map(repr, self.classes_[~several].tolist()[:5]))
+            needs = (
+                "rows of two classes" if several.sum() < 2 else f"rows of every class, with scoring={self.scoring!r}"
+            )
+            raise ValueError(
+                f"cross-validation needs {needs} to learn from and to test on, and there is a single row of {shown}: leave it out, "
+                "join classes, or fit FSVM, which chooses nothing."
+            )
+        rows = np.flatnonzero(several[codes])
+        n_splits = int(min(self.cv, counts[several].min()))
         shuffle = self.random_state is not None
-        return StratifiedKFold(n_splits, shuffle=shuffle, random_state=self.random_state).split(codes, codes)
+        folds = StratifiedKFold(n_splits, shuffle=shuffle, random_state=self.random_state)
+        for train, test in folds.split(rows, codes[rows]):
+            yield np.sort(np.concatenate([rows[train], alone])) if len(alone) else rows[train], rows[test]
 
     def _given_splits(self, training, n_rows, groups):
         """Yield the splits of a given splitter, whose indices count all rows passed to `fit`, those of weight zero too."""

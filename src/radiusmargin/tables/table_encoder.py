@@ -210,7 +210,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     self.kinds_[name] = "ordered"
                     self.categories_[name] = np.array([_text(value) for value in dtype.categories], dtype=object)
         if not self.kinds_:
-            raise DataError("the table has no column to learn from")
+            raise DataError("; ".join(["the table has no column to learn from", *self.messages_]))
 
     def _categories(self, name, texts):
         """Return the categories that have an indicator, sorted; note whether the others share one."""
@@ -233,7 +233,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if X.shape[1] != self.n_features_in_:
                 raise DataError(f"X has {X.shape[1]} columns, but the encoder was fitted to {self.n_features_in_}")
             matrix = X[:, numbers]
-            _check_finite(matrix, numbers)
+            _check_finite(matrix, [f"x{k}" for k in numbers])
             return matrix, {k: [_text(value) for value in X[:, k].tolist()] for k in texts}
         frame = self.cast(X)
         others = {name: frame[name].tolist() for name in texts} | {name: _date_parts(frame[name]) for name in dates}
@@ -388,8 +388,8 @@ def _parsed_numbers(pd, series):
     if len(words):
         found = listed([repr(word) for word in words.unique()], 5)
         raise DataError(
-            f"column {series.name!r} must hold numbers, got {found}; if these are missing values, name them (command line:"
-            " --missing)"
+            f"column {series.name!r} must hold numbers, got {found}; if these are missing values, replace them by NaN (command"
+            " line: --missing)"
         )
     return numbers
 
