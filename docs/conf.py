@@ -25,6 +25,7 @@ extensions = [
     "mathml",
     "charts",
     "pages",
+    "folding",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "_generated/README*"]
