@@ -39,7 +39,7 @@ bool has_duplicates(const Subset& subset, Index n) {
 bool can_be_together(const Batch& batch, const Options& options, const Start& start) {
     const Quadratics& B = batch.regularizers;
     if (!std::holds_alternative<SparseArray>(batch.source) || !strategy::visit(batch.d())) return false;
-    if (B.dense || B.linear || start.theta || start.alpha || options.method == Method::interior_point) return false;
+    if (batch.labels.targets || B.dense || B.linear || start.theta || start.alpha || options.method == Method::interior_point) return false;
     return std::none_of(batch.subsets.begin(), batch.subsets.end(),
                         [&](const Subset& subset) { return has_duplicates(subset, batch.n()); });
 }
@@ -91,18 +91,21 @@ class Worker {
         const Index n = batch_.n(), d = batch_.d(), r = cell[2];
         prepare(r);
         Chosen chosen;
-        parts_[cell[0]].choose(cell[1], chosen.J, chosen.y);
+        const Part& part = parts_[cell[0]];
+        part.choose(cell[1], chosen);
         chosen.intercept = batch_.intercept;
         Solution start;
         const Index D = d + batch_.intercept;
         if (start_.theta) start.theta.assign(start_.theta + p * D, start_.theta + (p + 1) * D);
         if (start_.alpha) start.alpha = pick(start_.alpha + p * n, chosen.J);
+        for (std::size_t j = 0; j < start.alpha.size() && chosen.twice(); ++j)  // signed: of one side or the other
+            start.alpha[j] = std::max(0.0, chosen.y[j] * start.alpha[j]);
         std::visit(
             [&](const auto& source) {
                 chosen.mean = batch_.intercept ? source.centre(chosen.J) : Vector(d, 0.0);
                 const PathProblem<std::decay_t<decltype(source)>> problem{
                     source, chosen, *regularizer_, linear_.empty() ? nullptr : linear_.data(), sizes_,
-                    pick(batch_.weights, chosen.J), batch_.Cs, batch_.n_Cs};
+                    part.weights(cell[1], chosen, batch_.weights), batch_.Cs, batch_.n_Cs};
                 run_path(problem, options_, std::move(start), sink(p));
             },
             batch_.source);
@@ -116,7 +119,7 @@ class Worker {
         regularizers.reserve(group.size());
         for (std::size_t l = 0; l < group.size(); ++l) {
             const std::int64_t* cell = batch_.cells + 3 * group[l];
-            parts_[cell[0]].choose(cell[1], chosen[l].J, chosen[l].y);
+            parts_[cell[0]].choose(cell[1], chosen[l]);
             chosen[l].intercept = batch_.intercept, chosen[l].mean.assign(batch_.d(), 0.0);
             const double* matrices = batch_.regularizers.matrices;
             regularizers.emplace_back(matrices ? matrices + cell[2] * batch_.d() : nullptr, batch_.d(), false);

@@ -64,6 +64,8 @@ Quadratics quadratics_of(nb::handle form, Arrays& arrays) {
 }
 
 Labels labels_of(nb::handle labels, Index n, Arrays& arrays) {
+    if (nb::hasattr(labels, "tubes"))
+        return {nullptr, nullptr, nullptr, n, 0, arrays.get(labels, "values").data(), arrays.get(labels, "tubes").data()};
     if (!nb::hasattr(labels, "sides")) return {arrays.hold<Array>(labels, "labels").data(), nullptr, nullptr, n, 0};
     return {nullptr, arrays.get<Integers>(labels, "codes").data(), arrays.get<Integers>(labels, "sides").data(), n,
             nb::cast<Index>(labels.attr("n_classes"))};

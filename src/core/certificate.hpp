@@ -22,7 +22,7 @@ class Certificate {
 
     // Evaluates both objectives anew, unless rounding is no more than a share of the objective that cannot be seen.
     void apply(const Sizes& sizes, double unseen, Solution& best) {
-        const double largest = 1.0 + std::abs(intercept_) + sizes.largest_score(coef_);
+        const double largest = std::abs(intercept_) + sizes.largest_score(coef_) + largest_target();
         double weight = 0, multipliers = 0, linear = 0;
         for (Index k = 0; k < d_ && problem_.q; ++k) linear += std::abs(problem_.q[k] * coef_[k]);
         for (Index i = 0; i < n_; ++i) weight += problem_.c[i], multipliers += best.alpha[i];
@@ -54,7 +54,7 @@ class Certificate {
         for (Index i = 0; i < n_; ++i) {
             if (z[i] < -2.0 * of_score_) continue;
             TwiceDouble excess = source_.exact_score(chosen_.J[i], coef_, buffer_);
-            excess.add(intercept_), excess.add(-problem_.y[i]);
+            excess.add(intercept_), excess.add(-problem_.y[i] * problem_.target(i));
             loss.add_product(problem_.c[i], std::max(0.0, -problem_.y[i] * excess.value()));
         }
         return loss;
@@ -65,12 +65,13 @@ class Certificate {
     double exact_bound(const Solution& best, const Vector& z) {
         Vector g(d_, 0.0), rest(d_, 0.0), Bw(d_, 0.0), Bw_rest(d_, 0.0), w(d_);
         TwiceDouble balance, total, along;
-        double reach = 0;
+        double reach = 0, rewards = 0;
         for (Index i = 0; i < n_; ++i) {
             if (!(best.alpha[i] > 0)) continue;
             const double v = problem_.y[i] * best.alpha[i];
             source_.exact_add(chosen_.J[i], v, g.data(), rest.data(), buffer_);
-            balance.add(v), total.add(best.alpha[i]), reach = std::max(reach, std::abs(z[i]));
+            balance.add(v), total.add_product(problem_.target(i), best.alpha[i]);
+            rewards += std::abs(problem_.target(i)) * best.alpha[i], reach = std::max(reach, std::abs(z[i]));
         }
         const double left = problem_.intercept() ? balance.value() : 0.0;  // of what should be zero
         exact_axpy(d_, -left, chosen_.mean.data(), g.data(), rest.data());
@@ -85,11 +86,16 @@ class Certificate {
         TwiceDouble bound = total;
         bound.add(problem_.constant), bound.add(-along.sum), bound.add(-along.rest);
         bound.add(0.5 * form.sum), bound.add(0.5 * form.rest), bound.add(-0.5 * problem_.B.inverse_quadratic(g.data()));
-        const double sizes = total.value() + std::abs(problem_.constant) + std::abs(along.value()) + form.value();
-        const double farthest = problem_.intercept() ? 1.0 + reach + std::abs(best.theta[d_]) : 0.0;  // an intercept may be
+        const double sizes = rewards + std::abs(problem_.constant) + std::abs(along.value()) + form.value();
+        const double farthest = problem_.intercept() ? largest_target() + reach + std::abs(best.theta[d_]) : 0.0;  // an intercept may be
         return bound.value() - rounding_of_sum(0) * sizes - std::abs(left) * farthest;
     }
 
+    double largest_target() const {
+        double largest = problem_.t ? 0.0 : 1.0;
+        for (Index i = 0; i < n_ && problem_.t; ++i) largest = std::max(largest, std::abs(problem_.t[i]));
+        return largest;
+    }
     TwiceDouble square(const double* w) const {  // w'Bw
         Vector Bw(d_, 0.0), rest(d_, 0.0);
         problem_.B.exact_times(w, Bw.data(), rest.data());

@@ -1,13 +1,13 @@
-// Which rows take part in a problem, and on which side: by K rows of n labels (-1, +1, and 0 for rows that take no part), or by
-// the classes of the rows and the two sides of every problem, which takes no memory that grows with K n.
+// Which rows take part in a problem, and on which side: by K rows of n labels (-1, +1, and 0 for rows that take no part); by the
+// classes of the rows and the two sides of every problem, which takes no memory that grows with K n; or by K rows of n targets,
+// which all rows have on both sides.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
 
-#include "regularizer.hpp"
-#include "strategy.hpp"
+#include "rows/source.hpp"
 
 namespace rm {
 
@@ -15,6 +15,7 @@ struct Labels {
     const double* rows;                 // K x n, or null
     const std::int64_t *codes, *sides;  // classes of the n rows, from 0; K pairs (class of -1, class of +1)
     Index n, n_classes;
+    const double *targets = nullptr, *tubes = nullptr;  // K x n, or null; K times (epsilon, weight above the tube, weight below it)
 
     static constexpr std::int64_t kRest = -1;  // in place of a class of -1: all others
 };
@@ -36,16 +37,16 @@ class Part {
             if (i < 0 || i >= labels.n) throw std::invalid_argument("subsets must hold row numbers of the data");
             if (weights[i] > 0.0) rows_.push_back(i);
         }
-        if (labels.rows) return;
+        if (labels.rows || labels.targets) return;
         of_class_.resize(labels.n_classes);
         for (std::size_t j = 0; j < rows_.size(); ++j)
             of_class_[checked(labels.codes[rows_[j]])].push_back(static_cast<Index>(j));
     }
 
-    // The rows that take part in problem k and their labels, in the order of the part; at least one.
-    void choose(Index k, std::vector<Index>& J, Vector& y) const {
-        choose_any(k, J, y);
-        if (J.empty()) throw std::invalid_argument("a problem has no rows: none of positive weight is labelled -1 or +1.");
+    // The rows that take part in problem k, their labels and targets, in the order of the part; at least one.
+    void choose(Index k, Chosen& chosen) const {
+        labels_.targets ? choose_twice(k, chosen) : choose_any(k, chosen.J, chosen.y);
+        if (chosen.J.empty()) throw std::invalid_argument("a problem has no rows: none of positive weight is labelled -1 or +1.");
     }
 
     // Whether problem k has most of the rows, as those of one class against the rest have.
@@ -56,7 +57,21 @@ class Part {
         return strategy::most_in_common(some, static_cast<Index>(rows_.size()));
     }
 
+    // What the loss of each of these rows weighs.
+    Vector weights(Index k, const Chosen& chosen, const double* given) const {
+        Vector out = pick(given, chosen.J);
+        for (std::size_t j = 0; j < out.size() && chosen.twice(); ++j) out[j] *= labels_.tubes[3 * k + (chosen.y[j] > 0 ? 1 : 2)];
+        return out;
+    }
+
   private:
+    // Above the tube f is below target - epsilon, below it f is above target + epsilon.
+    void choose_twice(Index k, Chosen& chosen) const {
+        const double *targets = labels_.targets + k * labels_.n, epsilon = labels_.tubes[3 * k];
+        for (const double side : {1.0, -1.0})
+            for (Index i : rows_)
+                chosen.J.push_back(i), chosen.y.push_back(side), chosen.t.push_back(side * targets[i] - epsilon);
+    }
     void choose_any(Index k, std::vector<Index>& J, Vector& y) const {
         J.clear(), y.clear();
         if (labels_.rows) return choose_labelled(labels_.rows + k * labels_.n, J, y);

@@ -4,6 +4,7 @@
 #include "certificate.hpp"
 #include "methods/side_by_side.hpp"
 #include "methods/sifting.hpp"
+#include "rows/shared.hpp"
 #include "rows/source.hpp"
 
 namespace rm {
@@ -54,7 +55,9 @@ class Path {
     Solution step(Index k, Solution start, const Sink& sink) {
         const Index d = given_.source.d, n = given_.source.n;
         for (std::size_t i = 0; i < c_.size(); ++i) c_[i] = given_.Cs[k] * given_.weights[i];
-        Problem<Rows> problem{rows_, given_.B, c_.data(), given_.chosen.y.data()};
+        const Chosen& chosen = given_.chosen;
+        Problem<Rows> problem{rows_, given_.B, c_.data(), chosen.y.data()};
+        if (chosen.twice()) problem.t = chosen.t.data();
         if (given_.linear) problem.q = q_.data(), problem.constant = given_.linear[d];
         if (stays_) certify(problem, start.theta, start.alpha, start);
         Solution best = solve_and_return(problem, start, sink.coef + k * d, sink.intercept[k]);
@@ -62,7 +65,10 @@ class Path {
         sink.dual_objective[k] = std::min(best.dual_objective, best.objective);
         sink.n_iter[k] = best.n_iter, sink.solver[k] = best.solver_code();
         if (sink.alpha)
-            for (std::size_t i = 0; i < c_.size(); ++i) sink.alpha[k * n + given_.chosen.J[i]] = best.alpha[i];
+            for (std::size_t i = 0; i < c_.size(); ++i) {  // those of the two sides of a row make one, which is signed
+                double& alpha = sink.alpha[k * n + chosen.J[i]];
+                alpha = chosen.twice() ? alpha + chosen.y[i] * best.alpha[i] : best.alpha[i];
+            }
         return best;
     }
 
@@ -141,8 +147,15 @@ void run_path(const PathProblem<Source>& given, const Options& options, Solution
         start.theta.back() += dot(static_cast<Index>(chosen.mean.size()), chosen.mean.data(), start.theta.data());
     const Index D = given.source.d + chosen.intercept;
     const bool sift = options.method == Method::automatic && strategy::sift_by_sample(static_cast<Index>(chosen.J.size()), D);
-    given.source.with_form(chosen, sift, options.poll, [&](const auto& rows) {
+    const auto run = [&](const auto& rows) {
         Path<Source, std::decay_t<decltype(rows)>>(given, rows, options).run(std::move(start), sink);
+    };
+    if (!chosen.twice()) return given.source.with_form(chosen, sift, options.poll, run);
+    const Chosen once = chosen.once();
+    std::vector<Index> places(chosen.J.size());
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<Index>(i % once.J.size());
+    given.source.with_form(once, sift, options.poll, [&](const auto& rows) {
+        run(SharedRows<std::decay_t<decltype(rows)>>(rows, std::move(places), chosen.y));
     });
 }
 

@@ -1,12 +1,14 @@
 // The hinge problem, its certificate, and what a solver carries from one call to the next.
 //
-//   min over theta = (w, b):  1/2 w'Bw - q'theta + constant + sum_i c_i max(0, z_i),   z = 1 - A theta
+//   min over theta = (w, b):  1/2 w'Bw - q'theta + constant + sum_i c_i max(0, z_i),   z = t - A theta
 //
+// The targets t are one, but for regression: there every row has two sides, y (f - target) less the tube that is free of loss.
 // q and constant come from a caller whose regulariser is not a quadratic form but has one as its model, and from
 // sifting, for rows whose multiplier is fixed.
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "rows/contract.hpp"
 #include "solver.hpp"
@@ -23,17 +25,19 @@ struct Problem {
     const double* y;
     const double* q = nullptr;  // length D
     double constant = 0.0;
+    const double* t = nullptr;  // targets, or null: all are one
 
     Index n() const { return A.n(); }
     Index d() const { return A.d(); }
     Index D() const { return A.D(); }
     bool intercept() const { return D() > d(); }
+    double target(Index i) const { return t ? t[i] : 1.0; }
     void margins(const Vector& theta, Vector& z) const {
         z.resize(n());
         Vector negative(theta.size());
         for (std::size_t k = 0; k < theta.size(); ++k) negative[k] = -theta[k];
         A.times(negative.data(), z.data());
-        for (auto& zi : z) zi += 1.0;
+        for (Index i = 0; i < n(); ++i) z[i] += target(i);
     }
     // All but the loss.
     double smooth_part(const Vector& theta) const {
@@ -70,13 +74,20 @@ struct Options {
     Poll poll;
 };
 
+// The sum of targets times multipliers, which the dual objective has.
+template <class Rows>
+double reward(const Problem<Rows>& problem, const Vector& alpha) {
+    if (problem.t) return dot(problem.n(), problem.t, alpha.data());
+    return std::accumulate(alpha.begin(), alpha.end(), 0.0);
+}
+
 // Moves alpha into the box and to y'alpha + q_b = 0: shrink the side that carries too much, then grow the other. False if
-// out of reach; `total` becomes the sum of the multipliers.
+// out of reach; `total` becomes the sum of targets times multipliers.
 template <class Rows>
 bool balance(const Problem<Rows>& problem, Vector& alpha, double& total) {
     const BoxSums sums = clip_to_box(problem.n(), problem.y, problem.c, alpha.data());
     total = sums.up + sums.down;
-    if (!problem.intercept()) return true;
+    if (!problem.intercept()) return total = problem.t ? reward(problem, alpha) : total, true;
     const double residual = (problem.q ? problem.q[problem.d()] : 0.0) + sums.up - sums.down;
     const double label = residual > 0 ? 1.0 : -1.0, excess = std::abs(residual);
     const double heavy = residual > 0 ? sums.up : sums.down, room = residual > 0 ? sums.room_down : sums.room_up;
@@ -85,6 +96,7 @@ bool balance(const Problem<Rows>& problem, Vector& alpha, double& total) {
     const double scale = heavy > 0 ? 1.0 - shrink / heavy : 1.0, fill = grow > 0 ? grow / room : 0.0;
     shift_in_box(problem.n(), problem.y, label, scale, fill, problem.c, alpha.data());
     total += grow - shrink;
+    if (problem.t) total = reward(problem, alpha);
     return true;
 }
 
@@ -116,9 +128,10 @@ void certify_zero(const Problem<Rows>& problem, Solution& best) {
     best.theta.assign(problem.D(), 0.0), best.alpha.assign(problem.n(), 0.0);
     if (problem.q) return certify(problem, best.theta, best.alpha, best), void();
     // Summed as elsewhere, so that a theta next to zero is not better by a rounding error.
-    const Vector ones(problem.n(), 1.0);
+    Vector z(problem.n());
+    for (Index i = 0; i < problem.n(); ++i) z[i] = problem.target(i);
     best.dual_objective = problem.constant;
-    best.objective = hinge_loss(problem.n(), problem.c, ones.data()) + problem.constant;
+    best.objective = hinge_loss(problem.n(), problem.c, z.data()) + problem.constant;
 }
 
 // Where rows of equal weight pull from both sides, the loss is flat in the intercept up to the next kinks: the middle is

@@ -369,13 +369,14 @@ RM_CLONES double between_pairs(Index n, const double* f, const double* up, const
     return std::isfinite(most) && std::isfinite(least) ? 0.5 * (most + least) : 0.0;
 }
 
-RM_CLONES double pair_gap(Index n, const double* y, const double* c, const double* alpha, const double* f, double b) {
+RM_CLONES double pair_gap(Index n, const double* y, const double* t, const double* c, const double* alpha, const double* f,
+                         double b) {
     double total = 0, square = 0, loss = 0;
 #pragma omp simd reduction(+ : total, square, loss)
     for (Index k = 0; k < n; ++k) {
         const double z = y[k] * (f[k] - b);
-        total += alpha[k];
-        square += alpha[k] * (1.0 - y[k] * f[k]);
+        total += t[k] * alpha[k];
+        square += alpha[k] * (t[k] - y[k] * f[k]);
         loss += c[k] * (z > 0.0 ? z : 0.0);
     }
     return (square + loss - total) / (0.5 * square + loss);

@@ -93,8 +93,8 @@ Index second_of_pair(Index n, const double* y, Index i, const double* Gi, const 
                      const double* f, double* scores);
 // The middle between the largest f + up and the smallest f with down = 1; zero if either set is empty.
 double between_pairs(Index n, const double* f, const double* up, const double* down);
-// The relative gap of alpha with f = y (1 - G alpha) and the separator that it gives with the intercept b.
-double pair_gap(Index n, const double* y, const double* c, const double* alpha, const double* f, double b);
+// The relative gap of alpha with f = y (t - G alpha) and the separator that it gives with the intercept b.
+double pair_gap(Index n, const double* y, const double* t, const double* c, const double* alpha, const double* f, double b);
 
 // In-place Cholesky of the lower triangle of a column-major D x D matrix; false if not positive definite.
 bool cholesky(double* H, Index D);

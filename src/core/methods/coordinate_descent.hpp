@@ -38,7 +38,7 @@ class CoordinateDescent {
         while (true) {
             if (options_.poll) options_.poll();
             const double violation = epoch();
-            if (!compared_ && work_.done > strategy::kContradicted * work_.pass) raise_contradictions();
+            if (!compared_ && !problem_.t && work_.done > strategy::kContradicted * work_.pass) raise_contradictions();
             b_ += rho_ * sum_;
             const bool at_rest = tour_.at_rest(violation);
             if (tour_.settled(violation)) tour_.take_all();
@@ -71,7 +71,7 @@ class CoordinateDescent {
         }
         sum_anew();
         // Multipliers that were scaled from those of another C: their best multiple.
-        const double total = std::accumulate(alpha_.begin(), alpha_.end(), 0.0);
+        const double total = std::max(reward(problem_, alpha_), 0.0);
         if (square_ > total) {
             const double multiple = total / square_;
             for (auto& a : alpha_) a *= multiple;
@@ -108,7 +108,7 @@ class CoordinateDescent {
             const Index i = tour_[s];
             if (s + 1 < tour_.size()) A_.fetch_row(tour_[s + 1]);
             const double score = scores_[i] = A_.dot_row(i, w_.data()), bound = problem_.c[i];
-            const double slope = problem_.y[i] * (score + b_ + rho_ * sum_) - 1.0;
+            const double slope = problem_.y[i] * (score + b_ + rho_ * sum_) - problem_.target(i);
             work_.done += cost(i);
             const bool low = alpha_[i] <= 0.0, high = alpha_[i] >= bound;
             if ((low && slope > most_) || (high && slope < least_)) {
@@ -160,7 +160,7 @@ class CoordinateDescent {
         const double label = sum_ > 0 ? 1.0 : -1.0;
         Sums out;
         for (Index i = 0; i < n_; ++i) {
-            const double z = 1.0 - problem_.y[i] * (scores_[i] + b_), alpha = alpha_[i], c = problem_.c[i];
+            const double z = problem_.target(i) - problem_.y[i] * (scores_[i] + b_), alpha = alpha_[i], c = problem_.c[i];
             const double hinge = c * std::max(0.0, z), heavy = problem_.y[i] == label ? alpha : 0.0;
             out.loss += hinge, out.shares += hinge - alpha * z;
             if (alpha < c)
@@ -189,11 +189,11 @@ class CoordinateDescent {
             if (i + 1 < n_) A_.fetch_row(i + 1);
             scores_[i] = A_.dot_row(i, w_.data());
         }
-        if (problem_.intercept()) best_b_ = intercept_.of(n_, scores_.data(), problem_.y, problem_.c);
+        if (problem_.intercept()) best_b_ = intercept_.of(n_, scores_.data(), problem_.y, problem_.c, problem_.t);
         double loss = 0, total = 0;
         for (Index i = 0; i < n_; ++i) {
-            loss += problem_.c[i] * std::max(0.0, 1.0 - problem_.y[i] * (scores_[i] + best_b_));
-            total += alpha_[i];
+            loss += problem_.c[i] * std::max(0.0, problem_.target(i) - problem_.y[i] * (scores_[i] + best_b_));
+            total += problem_.target(i) * alpha_[i];
         }
         objective_ = 0.5 * square_ + loss + problem_.constant, dual_ = total - 0.5 * square_ + problem_.constant;
         return (objective_ - dual_) / std::abs(objective_);

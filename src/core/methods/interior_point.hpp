@@ -1,7 +1,7 @@
 // Mehrotra's predictor-corrector for the same problem: slower than Newton, but it has never failed. It is the
 // fallback when the semismooth steps stall.
 //
-//   A theta + xi - s = 1,  s, xi >= 0 with multipliers alpha and beta = c - alpha;  one A'DA per iteration.
+//   A theta + xi - s = t,  s, xi >= 0 with multipliers alpha and beta = c - alpha;  one A'DA per iteration.
 #pragma once
 #include <numeric>
 
@@ -70,7 +70,7 @@ class InteriorPoint {
         problem_.A.times(theta_.data(), primal_.data());
         mu_ = 0;
         for (Index i = 0; i < n_; ++i) {
-            primal_[i] += xi_[i] - s_[i] - 1.0;
+            primal_[i] += xi_[i] - s_[i] - problem_.target(i);
             mu_ += s_[i] * alpha_[i] + xi_[i] * beta_[i];
         }
         mu_ /= 2.0 * n_;

@@ -169,7 +169,7 @@ class Newton {
             const double objective = problem_.smooth_part(theta_) + hinge_loss(n_, problem_.c, z_.data());
             if (objective < known + 1e-9 * std::abs(known)) return;
         }
-        theta_.assign(D_, 0.0), z_.assign(n_, 1.0);
+        theta_.assign(D_, 0.0), problem_.margins(theta_, z_);
     }
 
     // Multipliers, gradient and the two parts of the gap at the current point.

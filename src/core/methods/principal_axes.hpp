@@ -26,7 +26,7 @@ class PrincipalAxes {
         const Regularizer identity(nullptr, r_, false);
         const DenseRows A({rows.data(), r_, 1, n_, r_}, problem_.y, zero.data(), problem_.intercept());
         const Problem<DenseRows> rotated{A, identity, problem_.c, problem_.y, problem_.q ? q.data() : nullptr,
-                                         problem_.constant};
+                                         problem_.constant, problem_.t};
         Solution found;
         certify_zero(rotated, found);
         Options options = options_;

@@ -2,7 +2,7 @@
 // sequential minimal optimisation got to.
 //
 // With Bw = X'v, X the signed rows, everything that an iteration needs follows from G = X B^{-1} X', which is computed
-// once: the margins are z = 1 - Gv - yb and the gradient in w is X'(v - ca). By Woodbury a step solves
+// once: the margins are z = t - Gv - yb and the gradient in w is X'(v - ca). By Woodbury a step solves
 //   (1/(s c) + G_JJ) u - y_J beta = -(G(v - ca))_J,   y_J'u = y'ca   (dv = ca - v - u, db = beta)
 // in the rows J of the band instead of all features.
 #pragma once
@@ -46,7 +46,7 @@ class RowNewton {
     }
     // Pairs of rows first; a sweep over all counts as a step.
     void approach(const Vector& start, int max_iter, Solution& best) {
-        Smo smo(G_, n_, problem_.y, problem_.c);
+        Smo smo(G_, n_, problem_.y, problem_.c, problem_.t);
         double total;
         Vector alpha = start;
         if (!alpha.empty() && balance(problem_, alpha, total)) smo.begin_at(std::move(alpha));
@@ -60,12 +60,12 @@ class RowNewton {
     // The best multiple of multipliers that were scaled from those of another C.
     void begin_at(const Vector& alpha) {
         multiply(v_ = alpha, h_);
-        const double square = dot(n_, v_.data(), h_.data()), total = std::accumulate(v_.begin(), v_.end(), 0.0);
+        const double square = dot(n_, v_.data(), h_.data()), total = std::max(reward(problem_, v_), 0.0);
         if (square > total)
             for (auto& v : v_) v *= total / square;
     }
     void update_margins() {
-        for (Index i = 0; i < n_; ++i) z_[i] = 1.0 - h_[i] - problem_.y[i] * b_;
+        for (Index i = 0; i < n_; ++i) z_[i] = problem_.target(i) - h_[i] - problem_.y[i] * b_;
     }
     // Products are updated by what changed; now and then they are computed anew, against rounding.
     void refresh() {

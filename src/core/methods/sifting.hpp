@@ -43,6 +43,8 @@ class Sifting {
     }
 
   private:
+    Vector targets(const std::vector<Index>& J) const { return full_.t ? pick(full_.t, J) : Vector(); }
+
     enum Role : char { kFree, kUpper, kLower };
 
     // Guides: no theta where there is none.
@@ -63,7 +65,7 @@ class Sifting {
             const double u = static_cast<double>(state >> 11) * 0x1p-53;
             J[j] = std::min(n_ - 1, static_cast<Index>((j + u) * (double(n_) / m)));
         }
-        Vector c = pick(full_.c, J), y = pick(full_.y, J);
+        Vector c = pick(full_.c, J), y = pick(full_.y, J), t = targets(J);
         const double scale = double(n_) / m;
         for (auto& ci : c) ci *= scale;
         if (full_.intercept() && std::abs(std::accumulate(y.begin(), y.end(), 0.0)) > m - 20.0) return {};
@@ -73,7 +75,8 @@ class Sifting {
         Solution start, sample;
         start.theta = all.theta;
         full_.A.with_rows(J, options_.poll, [&](const auto& rows) {
-            Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), full_.q, full_.constant};
+            Problem<std::decay_t<decltype(rows)>> problem{rows,    full_.B,        c.data(), y.data(),
+                                                            full_.q, full_.constant, full_.t ? t.data() : nullptr};
             sample = solve_direct(problem, rough, start);
         });
         best.n_iter += sample.n_iter;
@@ -86,7 +89,7 @@ class Sifting {
     // where all rows were solved, how many are left tells, unless so many are at one place that it is no distance at all.
     double spread() const {
         double square = 0;
-        for (double zi : z_) square += (1.0 - zi) * (1.0 - zi);
+        for (Index i = 0; i < n_; ++i) square += (full_.target(i) - z_[i]) * (full_.target(i) - z_[i]);
         return std::sqrt(square / n_);
     }
     double width_of_sample() const {
@@ -138,10 +141,13 @@ class Sifting {
     Solution solve_free_rows(const Vector& theta, int spent) {
         Vector q(full_.D()), fixed(n_);
         double constant = full_.constant;
-        for (Index i = 0; i < n_; ++i) constant += fixed[i] = role_[i] == kUpper ? full_.c[i] : 0.0;
+        for (Index i = 0; i < n_; ++i) {
+            fixed[i] = role_[i] == kUpper ? full_.c[i] : 0.0;
+            constant += fixed[i] * full_.target(i);
+        }
         full_.A.transposed_times(fixed.data(), q.data());
         if (full_.q) axpy(full_.D(), 1.0, full_.q, q.data());
-        Vector c = pick(full_.c, free_), y = pick(full_.y, free_);
+        Vector c = pick(full_.c, free_), y = pick(full_.y, free_), t = targets(free_);
         Options inner = options_;
         inner.tol *= 0.5;
         inner.max_iter = options_.max_iter - spent;
@@ -151,7 +157,8 @@ class Sifting {
         const double penalty = start.alpha.empty() ? 1.0 / width_ : 0.0;
         Solution out;
         full_.A.with_rows(free_, options_.poll, [&](const auto& rows) {
-            Problem<std::decay_t<decltype(rows)>> problem{rows, full_.B, c.data(), y.data(), q.data(), constant};
+            Problem<std::decay_t<decltype(rows)>> problem{rows,     full_.B,  c.data(), y.data(),
+                                                            q.data(), constant, full_.t ? t.data() : nullptr};
             out = solve_direct(problem, inner, start, penalty);
         });
         return out;

@@ -1,9 +1,9 @@
 // Sequential minimal optimisation (Platt 1998) with second-order pairs (Fan, Chen and Lin 2005), for few rows whose inner
 // products are there: it comes near the solution sooner than Newton's method, which then finishes.
 //
-//   max over alpha:  sum alpha - 1/2 alpha'G alpha,   0 <= alpha <= c,   y'alpha = 0
+//   max over alpha:  t'alpha - 1/2 alpha'G alpha,   0 <= alpha <= c,   y'alpha = 0
 //
-// A pair moves by t along y_i e_i - y_j e_j. With f = y (1 - G alpha) it is optimal that f_i <= f_j for all i that may go
+// A pair moves by t along y_i e_i - y_j e_j. With f = y (t - G alpha) it is optimal that f_i <= f_j for all i that may go
 // up and all j that may go down; the intercept lies between them.
 #pragma once
 #include <functional>
@@ -15,19 +15,20 @@ namespace rm {
 
 class Smo {
   public:
-    Smo(const Vector& G, Index n, const double* y, const double* c)
-        : G_(G.data()), n_(n), y_(y), c_(c), alpha_(n, 0.0), f_(y, y + n), diagonal_(n), up_(n), down_(n), scores_(n) {
-        for (Index i = 0; i < n; ++i) diagonal_[i] = column(i)[i];
+    Smo(const Vector& G, Index n, const double* y, const double* c, const double* targets)
+        : G_(G.data()), n_(n), y_(y), c_(c), t_(n, 1.0), alpha_(n, 0.0), f_(n), diagonal_(n), up_(n), down_(n), scores_(n) {
+        if (targets) t_.assign(targets, targets + n);
+        for (Index i = 0; i < n; ++i) f_[i] = y_[i] * t_[i], diagonal_[i] = column(i)[i];
     }
 
     // From a feasible point, shrunk to the best multiple of it.
     void begin_at(Vector start) {
         Vector h(n_);
         columns_times(G_, n_, n_, n_, start.data(), h.data());
-        const double square = dot(n_, start.data(), h.data()), total = std::accumulate(start.begin(), start.end(), 0.0);
+        const double square = dot(n_, start.data(), h.data()), total = std::max(dot(n_, t_.data(), start.data()), 0.0);
         const double scale = square > total ? total / square : 1.0;
         alpha_ = std::move(start);
-        for (Index i = 0; i < n_; ++i) alpha_[i] *= scale, f_[i] = y_[i] * (1.0 - scale * h[i]);
+        for (Index i = 0; i < n_; ++i) alpha_[i] *= scale, f_[i] = y_[i] * (t_[i] - scale * h[i]);
     }
 
     // Sweeps of n pairs until the relative gap is `tol`; returns how many were begun.
@@ -65,12 +66,12 @@ class Smo {
         up_[i] = (y_[i] > 0 ? more : less) ? 0.0 : -HUGE_VAL;
         down_[i] = (y_[i] > 0 ? less : more) ? 1.0 : 0.0;
     }
-    double relative_gap() const { return pair_gap(n_, y_, c_, alpha_.data(), f_.data(), intercept()); }
+    double relative_gap() const { return pair_gap(n_, y_, t_.data(), c_, alpha_.data(), f_.data(), intercept()); }
 
     const double* G_;
     Index n_;
     const double *y_, *c_;
-    Vector alpha_, f_, diagonal_, up_, down_, scores_;
+    Vector t_, alpha_, f_, diagonal_, up_, down_, scores_;
 };
 
 }  // namespace rm

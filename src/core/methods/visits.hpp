@@ -138,15 +138,15 @@ struct HeavySide {
     }
 };
 
-// Where sum c max(0, 1 - y (f + b)) is least in b: the kink y - f at which its slope changes sign.
+// Where sum c max(0, t - y (f + b)) is least in b: the kink y t - f at which its slope changes sign. Without targets t is one.
 class BestIntercept {
   public:
-    double of(Index n, const double* f, const double* y, const double* c) {
+    double of(Index n, const double* f, const double* y, const double* c, const double* t = nullptr) {
         if (n == 0) return 0.0;
         kinks_.resize(n);
         double slope = 0;  // left of all kinks
         for (Index i = 0; i < n; ++i) {
-            kinks_[i] = {y[i] - f[i], c[i]};
+            kinks_[i] = {(t ? y[i] * t[i] : y[i]) - f[i], c[i]};
             if (y[i] > 0) slope -= c[i];
         }
         auto first = kinks_.begin(), last = kinks_.end();

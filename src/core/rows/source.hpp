@@ -18,11 +18,18 @@ inline Vector pick(const double* from, const std::vector<Index>& J) {
     return out;
 }
 
-// The rows of one problem among those of the caller.
+// The rows of one problem among those of the caller. Of regression every row is there twice, first all and then all again.
 struct Chosen {
     std::vector<Index> J;
     Vector y, mean;  // labels of J, and where J is centred
     bool intercept;
+    Vector t;  // targets, or empty: all are one
+
+    bool twice() const { return !t.empty(); }
+    // Without the second side of every row, and unsigned.
+    Chosen once() const {
+        return {{J.begin(), J.begin() + J.size() / 2}, Vector(J.size() / 2, 1.0), mean, intercept, {}};
+    }
 
     bool all(Index n) const {  // a permutation or a bootstrap sample is not the matrix itself
         if (static_cast<Index>(J.size()) != n) return false;

@@ -17,6 +17,7 @@ from .problem import (
     Rows,
     Sparse,
     Start,
+    Targets,
     balanced,
     rows_of,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "Rows",
     "Sparse",
     "Start",
+    "Targets",
     "balanced",
     "certificate",
     "hinge_svm",

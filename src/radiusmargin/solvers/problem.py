@@ -265,6 +265,65 @@ class ClassLabels:
         return ClassLabels(self.codes, self.sides[problems], self.n_classes)
 
 
+# -- Targets of a regression ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Targets of regression problems, in place of labels: a row has a loss on both sides of a tube around its target ::
+
+        above max(0, target - epsilon - f) + below max(0, f - target - epsilon)
+
+    Equal weights are the epsilon-insensitive loss, also the absolute loss where epsilon is zero. Weights q and 1 - q with epsilon
+    zero are the pinball loss, whose minimum is the quantile q. `weights` and C of a batch multiply it.
+
+    Solvers see every row twice, with opposite signs and the targets ``target - epsilon`` and ``-target - epsilon``; both share what
+    is stored of the row. The multipliers of a result are signed, those of both sides in one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (K, n)
+        Finite numbers. Thresholds of the solvers are for targets whose spread is about one.
+    tubes : ndarray of shape (K, 3)
+        For each row of `values`, epsilon and the weights of the loss above and below the tube.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.solvers import Batch, Dense, Targets, solve
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0.0, 2.0, 4.0, 6.0]])
+    >>> result = solve(Batch(Dense(X), Targets(y, np.array([[0.5, 1.0, 1.0]])), np.ones(4), np.array([10.0])))[0, 0]
+    >>> result.coef.round(4), round(result.intercept, 4)
+    (array([1.6667]), 0.5)
+    """
+
+    values: np.ndarray
+    tubes: np.ndarray
+
+    def __post_init__(self):
+        for name in ("values", "tubes"):
+            object.__setattr__(self, name, np.ascontiguousarray(as_floats(name, getattr(self, name))))
+            check_finite(name, getattr(self, name))
+        if self.values.ndim != 2 or self.tubes.shape != (len(self.values), 3):
+            raise ValueError(
+                "values must have shape (K, n) and tubes shape (K, 3), got "
+                f"{self.values.shape} and {self.tubes.shape}."
+            )
+        if not ((self.tubes[:, 0] >= 0).all() and (self.tubes[:, 1:] > 0).all()):
+            raise ValueError("tubes must have epsilon >= 0 and positive weights above and below.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape
+
+    @property
+    def ndim(self) -> int:
+        return 2
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
 # -- Feasible multipliers ---------------------------------------------------------------------------------------------
 
 
@@ -370,8 +429,8 @@ class Batch:
     ----------
     rows : Dense, Sparse or Kernel
         The data matrix, n rows and d coefficients.
-    labels : ndarray of shape (labellings, n), or ClassLabels
-        Labellings by -1 and +1; a row labelled 0 takes no part.
+    labels : ndarray of shape (labellings, n), ClassLabels or Targets
+        Labellings by -1 and +1; a row labelled 0 takes no part. `Targets` make the problems those of a regression.
     weights : ndarray of shape (n,)
         Weights s of the losses; a row of weight 0 takes no part.
     Cs : ndarray
@@ -396,7 +455,7 @@ class Batch:
     """
 
     rows: Rows | Kernel
-    labels: np.ndarray | ClassLabels
+    labels: np.ndarray | ClassLabels | Targets
     weights: np.ndarray
     Cs: np.ndarray
     regularizers: Quadratics = IDENTITY
@@ -427,7 +486,7 @@ class Batch:
     def _check_numbers(self, n):
         """Check weights and Cs by their extremes only (NaN fails these too), since this is part of every small fit."""
         for name in ("labels", "weights", "Cs"):
-            if not isinstance(values := getattr(self, name), ClassLabels):
+            if not isinstance(values := getattr(self, name), ClassLabels | Targets):
                 object.__setattr__(self, name, as_floats(name, values))
         if self.weights.shape != (n,):
             raise ValueError(f"weights must have shape ({n},) to match the rows, got {self.weights.shape}.")
@@ -531,4 +590,4 @@ class Start:
         return np.column_stack([self.coef, b])
 
 
-__all__ = ["IDENTITY", "METHODS", "REST", "Batch", "ClassLabels", "Kernel", "Options", "Quadratics", "Start"]
+__all__ = ["IDENTITY", "METHODS", "REST", "Batch", "ClassLabels", "Kernel", "Options", "Quadratics", "Start", "Targets"]
