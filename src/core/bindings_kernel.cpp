@@ -15,6 +15,7 @@ using namespace rm;
 namespace {
 
 using Array = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;  // one axis or two
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Indices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -103,23 +104,27 @@ std::function<void(Index, double)> poll_python(const nb::object& callback) {
     };
 }
 
-// One labelling, every C in turn; alpha and f (len(Cs) x n) and numbers (len(Cs) x 6: intercept, objective, dual objective,
+// One labelling, or labels times targets of both sides of the rows, y and weights of shape (2, n) and alpha signed; every C in turn: alpha and f (len(Cs) x n) and numbers (len(Cs) x 6: intercept, objective, dual objective,
 // pairs, solver_code, whether no sweeps were left) are filled. Returns whether the kernel was seen to be indefinite.
-bool solve(Rows& self, Array y, Array weights, Array Cs, std::optional<Array> start, nb::handle options, Output alpha, Output f,
+bool solve(Rows& self, Numbers y, Numbers weights, Array Cs, std::optional<Array> start, nb::handle options, Output alpha, Output f,
            Output numbers) {
     const Index n = self.rows.n();
-    if (Index(y.shape(0)) != n || Index(weights.shape(0)) != n || Index(alpha.shape(1)) != n || Index(f.shape(1)) != n)
+    const bool twice = y.ndim() == 2;
+    if (Index(y.size()) != (twice ? 2 : 1) * n || y.size() != weights.size() || Index(alpha.shape(1)) != n || Index(f.shape(1)) != n)
         throw nb::value_error("labels, weights and outputs must have one number for each row");
     const nb::object callback = options.attr("callback");
     const PairOptions how{nb::cast<double>(options.attr("tol")), nb::cast<Index>(options.attr("max_sweeps")),
                           nb::cast<bool>(options.attr("intercept")), nb::cast<bool>(options.attr("strict")),
                           poll_python(callback)};
     nb::gil_scoped_release release;
-    Pairs pairs(self.rows, y.data(), weights.data(), how);
-    if (start) pairs.begin_at(start->data());
+    const KernelSides sides = twice ? KernelSides::of_targets(y.data(), weights.data(), n)
+                                    : KernelSides::of_labels(y.data(), weights.data(), n);
+    Pairs pairs(self.rows, sides, how);
+    if (start) pairs.begin_at(sides.unsigned_of(start->data()).data());
     for (std::size_t k = 0; k < Cs.shape(0); ++k) {
         const PairSolution found = pairs.solve(Cs.data()[k]);
-        std::copy_n(pairs.alpha().data(), n, alpha.data() + k * n);
+        for (Index i = 0; i < n; ++i)
+            alpha.data()[k * n + i] = pairs.alpha()[i] - (twice ? pairs.alpha()[sides.second + i] : 0.0);
         std::copy_n(pairs.f().data(), n, f.data() + k * n);
         double* out = numbers.data() + 6 * k;
         out[0] = found.intercept, out[1] = found.objective, out[2] = found.dual_objective, out[3] = double(found.n_pairs);

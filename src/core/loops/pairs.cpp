@@ -42,17 +42,17 @@ RM_INLINE Index join(const Floats* most, const Ints* where, float least) {
     return places[lane] + lane;
 }
 
-// Where value(k), of kWidth rows from k, is largest: each lane knows its own best, and where.
+// Where value(k, j), of kWidth rows from k, j in K, is largest: each lane knows its own best, and where.
 template <class Value>
 RM_INLINE Index largest(const Runs& runs, Value value) {
     Floats most[kVectors];
     Ints where[kVectors];
     for (int v = 0; v < kVectors; ++v) most[v] = Floats{} - HUGE_VALF, where[v] = Ints{} - 1;
-    for (const auto [begin, end] : runs)
+    for (const auto [begin, end, shift] : runs)
         for (Index k = begin; k < end; k += kVectors * kWidth) {
 #pragma GCC unroll 2
             for (int v = 0; v < kVectors; ++v) {
-                const Floats now = value(k + v * kWidth);
+                const Floats now = value(k + v * kWidth, k + v * kWidth - shift);
                 where[v] = now > most[v] ? Ints{} + std::int32_t(k) : where[v];
                 most[v] = now > most[v] ? now : most[v];
             }
@@ -60,19 +60,19 @@ RM_INLINE Index largest(const Runs& runs, Value value) {
     return join(most, where, -HUGE_VALF);
 }
 
-// Where the ratio of ratio(k), above and below the line, is largest, if it is positive: compared by products, since divisions
+// Where the ratio of ratio(k, j), above and below the line, is largest, if it is positive: compared by products, since divisions
 // take long. One comparison chooses all three, the same way round: GCC 12 makes two of `more ? new : old`.
 template <class Ratio>
 RM_INLINE Index largest_ratio(const Runs& runs, Ratio ratio) {
     Floats above[kVectors], below[kVectors];
     Ints where[kVectors];
     for (int v = 0; v < kVectors; ++v) above[v] = Floats{}, below[v] = Floats{} + 1.0f, where[v] = Ints{} - 1;
-    for (const auto [begin, end] : runs)
+    for (const auto [begin, end, shift] : runs)
         for (Index k = begin; k < end; k += kVectors * kWidth) {
 #pragma GCC unroll 2
             for (int v = 0; v < kVectors; ++v) {
                 Floats a, b;
-                ratio(k + v * kWidth, a, b);
+                ratio(k + v * kWidth, k + v * kWidth - shift, a, b);
                 const auto kept = a * below[v] <= above[v] * b;
                 where[v] = kept ? where[v] : Ints{} + std::int32_t(k);
                 above[v] = kept ? above[v] : a, below[v] = kept ? below[v] : b;
@@ -84,22 +84,22 @@ RM_INLINE Index largest_ratio(const Runs& runs, Ratio ratio) {
 }  // namespace
 
 RM_CLONES Index first_of_pair(const Runs& runs, const float* Ki, const float* Kj, float t, float u, const float* up, float* f) {
-    return largest(runs, [=](Index k) { return (at(f + k) -= t * at(Ki + k) + u * at(Kj + k)) + at(up + k); });
+    return largest(runs, [=](Index k, Index j) { return (at(f + k) -= t * at(Ki + j) + u * at(Kj + j)) + at(up + k); });
 }
 
 RM_CLONES Index second_of_pair(const Runs& runs, float fi, float own, const float* Ki, const float* diagonal, const float* down,
                                const float* f) {
     const Floats flat = Floats{} + (2.0f * kFlat * std::abs(own) + kTiny);
-    return largest_ratio(runs, [=](Index k, Floats& square, Floats& curvature) {
+    return largest_ratio(runs, [=](Index k, Index j, Floats& square, Floats& curvature) {
         const Floats zero{}, difference = at(down + k) * (fi - at(f + k)), slope = difference > zero ? difference : zero;
-        const Floats sum = own + at(diagonal + k) - 2.0f * at(Ki + k);
+        const Floats sum = own + at(diagonal + k) - 2.0f * at(Ki + j);
         curvature = flat < sum ? sum : flat;
         square = slope * slope;
     });
 }
 
 RM_CLONES Index best_single(const Runs& runs, const float* diagonal, const float* up, const float* down, const float* f) {
-    return largest_ratio(runs, [=](Index k, Floats& square, Floats& curvature) {
+    return largest_ratio(runs, [=](Index k, Index, Floats& square, Floats& curvature) {
         const Floats zero{}, here = at(f + k), own = at(diagonal + k), tiny = zero + kTiny;
         const Floats above = at(up + k) < zero ? zero : here, below = at(down + k) * here;
         const Floats slope = here > zero ? above : below;
@@ -119,15 +119,15 @@ RM_CLONES void widen_corridor(Index n, const float* f, const float* up, const fl
     highest = std::max(highest, double(most)), lowest = std::min(lowest, double(least));
 }
 
-RM_CLONES PairSums pair_sums(Index n, const float* f, const double* y, const double* c, const double* alpha, double b,
-                             double origin) {
+RM_CLONES PairSums pair_sums(Index n, const float* f, const double* y, const double* t, const double* c, const double* alpha,
+                             double b, double origin) {
     double gap = 0, loss = 0, square = 0;
 #pragma omp simd reduction(+ : gap, loss, square)
     for (Index k = 0; k < n; ++k) {
         const double value = f[k], z = y[k] * (value - b), positive = c[k] * (z > 0.0 ? z : 0.0);
         gap += positive - alpha[k] * z;
         loss += positive;
-        square += alpha[k] * (1.0 - y[k] * (value + origin));
+        square += alpha[k] * (t[k] - y[k] * (value + origin));
     }
     return {gap, loss, square};
 }

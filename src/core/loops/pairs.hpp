@@ -7,10 +7,10 @@
 
 namespace rm {
 
-// Rows from begin to end, both multiples of kRowsAtOnce: arrays and rows of K are padded.
+// Rows from begin to end, both multiples of kRowsAtOnce: arrays and rows of K are padded. Row i has the number i - shift in K.
 constexpr Index kRowsAtOnce = 32;
 struct Run {
-    Index begin, end;
+    Index begin, end, shift;
 };
 using Runs = std::vector<Run>;
 
@@ -38,11 +38,11 @@ Index second_of_pair(const Runs& runs, float fi, float own, const float* Ki, con
 Index best_single(const Runs& runs, const float* diagonal, const float* up, const float* down, const float* f);
 // The largest f + up and the smallest f with down = 1, if they are beyond what is there.
 void widen_corridor(Index n, const float* f, const float* up, const float* down, double& highest, double& lowest);
-// Sums over rows with z = y (f - b): gap = c max(z, 0) - alpha z, loss = c max(z, 0), square = alpha (1 - y (f + origin)).
+// Sums over rows with z = y (f - b): gap = c max(z, 0) - alpha z, loss = c max(z, 0), square = alpha (t - y (f + origin)).
 struct PairSums {
     double gap, loss, square;
 };
-PairSums pair_sums(Index n, const float* f, const double* y, const double* c, const double* alpha, double b, double origin);
+PairSums pair_sums(Index n, const float* f, const double* y, const double* t, const double* c, const double* alpha, double b, double origin);
 void subtract_row(Index n, float t, const float* K, float* f);
 // f -= sum over the m rows of t[r] K[r].
 void subtract_rows(Index n, Index m, const double* t, const float* const* K, double* f);

@@ -26,12 +26,14 @@ class KernelCertificate {
         p_.restore_balance();
         find_rows_that_matter();
         const Vector scores = exact_scores();
-        long double square = 0, loss = 0;
+        long double square = 0, loss = 0, reward = 0;
         double at_risk = 0;
         for (std::size_t r = 0; r < rows_.size(); ++r) {
             const Index i = rows_[r];
-            p_.f[i] = p_.y[i] - scores[r];
-            square += (long double)(p_.alpha[i] * p_.y[i]) * scores[r];
+            const double score = scores[place_[p_.stored(i)]];
+            p_.f[i] = p_.sides.signed_targets[i] - score;
+            square += (long double)(p_.alpha[i] * p_.y[i]) * score;
+            reward += (long double)(p_.alpha[i]) * p_.target(i);
         }
         const double b = p_.intercept ? best_intercept() : 0.0, error = error_of_f(b);
         for (Index i : rows_) {
@@ -43,14 +45,17 @@ class KernelCertificate {
         found.intercept = b;
         const double of_square = 0.5 * error * length_, of_loss = error * std::sqrt(at_risk);
         found.objective = double(0.5L * square + loss) + of_square + of_loss;
-        found.dual_objective = double(total_ - 0.5L * square) - of_square;
+        found.dual_objective = double(reward - 0.5L * square) - of_square - kDouble * reward_size_;
     }
 
   private:
     // Those with a multiplier, and then those whose loss is not certain to be zero. What f was before does not matter: it has
     // followed multipliers that may have been larger by far.
     void find_rows_that_matter() {
-        for (Index i : p_.taking_part) total_ += p_.alpha[i], length_ += p_.alpha[i] * p_.alpha[i];
+        for (Index i : p_.taking_part) {
+            total_ += p_.alpha[i], reward_size_ += p_.alpha[i] * std::abs(p_.target(i));
+            length_ += p_.alpha[i] * p_.alpha[i], largest_target_ = std::max(largest_target_, std::abs(p_.target(i)));
+        }
         length_ = std::sqrt(length_);
         const double doubt = 2.0 * p_.rows.single_rounding() * total_;
         if (std::isfinite(doubt)) p_.compute_f_anew();
@@ -63,7 +68,14 @@ class KernelCertificate {
             else if (!std::isfinite(doubt) || !(p_.y[i] * (p_.f[i] - worst) < -doubt))
                 near.push_back(i);
         }
-        with_multiplier_ = Index(rows_.size());
+        place_.assign(p_.sides.stored, -1);
+        const auto store = [this](Index i) {
+            Index& place = place_[p_.stored(i)];
+            if (place < 0) place = Index(stored_.size()), stored_.push_back(p_.stored(i));
+        };
+        for (Index i : rows_) store(i);
+        with_multiplier_ = Index(stored_.size());
+        for (Index i : near) store(i);
         rows_.insert(rows_.end(), near.begin(), near.end());
     }
 
@@ -71,19 +83,19 @@ class KernelCertificate {
     // next (four standard deviations; added up it would be tens of times what is ever seen), and of the result.
     double error_of_f(double b) const {
         const double each = p_.rows.double_rounding() + kDouble * (p_.rows.largest() + std::abs(b));
-        return 4.0 * (each * length_ + kDouble * (1.0 + std::abs(b)));
+        return 4.0 * (each * length_ + kDouble * (largest_target_ + std::abs(b)));
     }
 
     // Kv at these rows, in blocks of K that are used from both sides; sums are compensated.
     Vector exact_scores() const {
-        const Index all = Index(rows_.size()), m = with_multiplier_;
+        const Index all = Index(stored_.size()), m = with_multiplier_;
         Vector scores(all, 0.0), rests(all, 0.0), v(all, 0.0), block(kHeight * kWidth);
-        for (Index r = 0; r < m; ++r) v[r] = p_.y[rows_[r]] * p_.alpha[rows_[r]];
+        for (Index i : rows_) v[place_[p_.stored(i)]] += p_.y[i] * p_.alpha[i];
         for (Index i = 0; i < m; i += kHeight) {
             const Index height = std::min(kHeight, m - i);
             for (Index j = i; j < all; j = j == i ? i + height : j + kWidth) {
                 const Index width = j == i ? height : std::min(kWidth, all - j);
-                p_.rows.source().block(rows_.data() + i, height, rows_.data() + j, width, block.data());
+                p_.rows.source().block(stored_.data() + i, height, stored_.data() + j, width, block.data());
                 p_.poll();
                 for (Index r = 0; r < height; ++r) {
                     const double* K = block.data() + r * width;
@@ -118,7 +130,8 @@ class KernelCertificate {
 
     KernelProblem& p_;
     double total_ = 0.0, length_ = 0.0;  // sum and root of the sum of squares of the multipliers
-    std::vector<Index> rows_;
+    double reward_size_ = 0.0, largest_target_ = 0.0;
+    std::vector<Index> rows_, stored_, place_;  // that matter; the rows of K that these share; where each row of K is among them
     Index with_multiplier_ = 0;
 };
 

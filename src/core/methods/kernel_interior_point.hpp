@@ -1,7 +1,7 @@
 // The interior point for a kernel problem of few rows, on their whole block of K in double precision: where pairs creep and
 // free rows are too many to be free, as on kernels of low rank with a large C, 20 to 60 factorisations finish.
 //
-//   min over a:  1/2 a'Qa - sum a,   0 <= a <= c,   y'a = 0 (with an intercept),   Q = yy' * K
+//   min over a:  1/2 a'Qa - t'a,   0 <= a <= c,   y'a = 0 (with an intercept),   Q = yy' * K
 //
 // with multipliers z of a >= 0, u of a <= c and b of the sum; Mehrotra's predictor and corrector.
 #pragma once
@@ -13,9 +13,11 @@ namespace rm {
 class KernelInteriorPoint {
   public:
     KernelInteriorPoint(KernelProblem& problem, double tol)
-        : p_(problem), rows_(problem.taking_part), m_(Index(rows_.size())), tol_(tol), Q_(m_ * m_), y_(m_), c_(m_) {
-        p_.rows.source().block(rows_.data(), m_, rows_.data(), m_, Q_.data());
-        for (Index i = 0; i < m_; ++i) y_[i] = p_.y[rows_[i]], c_[i] = p_.c[rows_[i]];
+        : p_(problem), rows_(problem.taking_part), m_(Index(rows_.size())), tol_(tol), Q_(m_ * m_), y_(m_), t_(m_), c_(m_) {
+        std::vector<Index> stored;
+        for (Index i : rows_) stored.push_back(p_.stored(i));
+        p_.rows.source().block(stored.data(), m_, stored.data(), m_, Q_.data());
+        for (Index i = 0; i < m_; ++i) y_[i] = p_.y[rows_[i]], t_[i] = p_.target(rows_[i]), c_[i] = p_.c[rows_[i]];
         for (Index i = 0; i < m_; ++i)
             for (Index j = 0; j < m_; ++j) Q_[i * m_ + j] *= y_[i] * y_[j];
     }
@@ -78,14 +80,14 @@ class KernelInteriorPoint {
         square_ = dot(m_, a_.data(), g_.data());
         balance_ = mu_ = 0.0;
         for (Index i = 0; i < m_; ++i) {
-            g_[i] = 1.0 - g_[i] - b_ * y_[i] + z_[i] - u_[i];
+            g_[i] = t_[i] - g_[i] - b_ * y_[i] + z_[i] - u_[i];
             balance_ += y_[i] * a_[i], mu_ += a_[i] * z_[i] + (c_[i] - a_[i]) * u_[i];
         }
         mu_ /= double(2 * m_);
     }
     double relative_gap() const {
         double total = 0, off = 0;
-        for (Index i = 0; i < m_; ++i) total += a_[i], off += std::abs(g_[i]) * a_[i];
+        for (Index i = 0; i < m_; ++i) total += t_[i] * a_[i], off += std::abs(g_[i]) * a_[i];
         return (2.0 * double(m_) * mu_ + off) / std::max(std::abs(total - 0.5 * square_), 1e-300);
     }
 
@@ -148,7 +150,7 @@ class KernelInteriorPoint {
     const std::vector<Index>& rows_;
     const Index m_;
     const double tol_;
-    Vector Q_, y_, c_, L_, y_solved_, a_, z_, u_, g_;
+    Vector Q_, y_, t_, c_, L_, y_solved_, a_, z_, u_, g_;
     double b_ = 0.0, mu_ = 0.0, balance_ = 0.0, square_ = 0.0, scale_ = 1.0;
 };
 

@@ -50,8 +50,9 @@ class PairMoves {
         if (j < 0) return false;
         const Index a = set_.row_of(i), z = set_.row_of(j);
         const Vector& diagonal = p_.rows.diagonal();
-        const double scale = std::abs(diagonal[a]) + std::abs(diagonal[z]) + 1e-30;
-        const double curvature = checked_curvature(diagonal[a] + diagonal[z] - 2.0 * double(Ki[j]), scale);
+        const double own = diagonal[p_.stored(a)], other = diagonal[p_.stored(z)];
+        const double scale = std::abs(own) + std::abs(other) + 1e-30;
+        const double curvature = checked_curvature(own + other - 2.0 * double(Ki[set_.column(j)]), scale);
         const double step = double(set_.f(i) - set_.f(j)) / curvature;
         set_.move_pair(i, Ki, j, std::min({step, p_.room_up(a), p_.room_down(z)}));
         return true;
@@ -62,7 +63,7 @@ class PairMoves {
         const Index k = set_.best_alone();
         if (k < 0) return false;
         const Index i = set_.row_of(k);
-        const double own = p_.rows.diagonal()[i];
+        const double own = p_.rows.diagonal()[p_.stored(i)];
         const double step = double(set_.f(k)) / checked_curvature(own, std::abs(own) + 1e-30);
         set_.move_one(k, std::clamp(step, -p_.room_down(i), p_.room_up(i)));
         return true;
@@ -79,8 +80,8 @@ class PairMoves {
         std::vector<Index> rows(m);
         Vector K(m * m), f(m), down(m), up(m);
         for (Index r = 0; r < m; ++r) {
-            rows[r] = set_.row_of(places[r]);
-            f[r] = set_.f(places[r]), down[r] = p_.room_down(rows[r]), up[r] = p_.room_up(rows[r]);
+            const Index i = set_.row_of(places[r]);
+            rows[r] = p_.stored(i), f[r] = set_.f(places[r]), down[r] = p_.room_down(i), up[r] = p_.room_up(i);
         }
         p_.rows.source().block(rows.data(), m, rows.data(), m, K.data());
         p_.poll();

@@ -20,8 +20,8 @@ struct PairOptions {
 
 class Pairs {
   public:
-    Pairs(KernelRows& rows, const double* y, const double* weights, const PairOptions& options)
-        : options_(options), p_(rows, y, weights, options.intercept, [this] { poll(-1, NAN); }), set_(p_),
+    Pairs(KernelRows& rows, KernelSides sides, const PairOptions& options)
+        : options_(options), p_(rows, std::move(sides), options.intercept, [this] { poll(-1, NAN); }), set_(p_),
           moves_(p_, set_, options.strict) {}
     Pairs(const Pairs&) = delete;
 
@@ -49,27 +49,31 @@ class Pairs {
 
     void begin(double C) {
         p_.rescale(C);
-        loss_of_zero_ = std::accumulate(p_.c.begin(), p_.c.end(), 0.0);
+        loss_of_zero_ = 0.0;
+        for (Index i : p_.taking_part) loss_of_zero_ += p_.c[i] * std::max(p_.target(i), 0.0);
         if (set_.are_dear() && p_.is_cold()) begin_with_sample(C);
         found_ = {}, target_ = strategy::kFirstTarget * options_.tol, certificates_ = polished_ = 0;
         go_home();
     }
     // Where rows are dear, those that a sample of the problem needs come first, together.
     void begin_with_sample(double C) {
-        const Index m = Index(p_.taking_part.size()) / strategy::kSampleEvery;
+        const Index taking_part = Index(p_.taking_part.size()) / (p_.sides.twice() ? 2 : 1), m = taking_part / strategy::kSampleEvery;
         if (m < strategy::kSmallestSample) return;
         std::vector<Index> J(m);
-        Vector y(m), weights(m), alpha(p_.n, 0.0);
-        for (Index k = 0; k < m; ++k)
-            J[k] = p_.taking_part[k * strategy::kSampleEvery], y[k] = p_.y[J[k]], weights[k] = p_.weights[J[k]];
+        Vector alpha(p_.n, 0.0);
+        for (Index k = 0; k < m; ++k) J[k] = p_.taking_part[k * strategy::kSampleEvery];
+        const KernelSides sides = p_.sides.of(J);
         auto part = p_.rows.source().part(J);
         if (!part) return;
         KernelRows rows(std::move(part), p_.rows.budget());
         PairOptions loose = options_;
         loose.tol = std::max(strategy::kLooseSample, options_.tol), loose.strict = false;
-        Pairs sample(rows, y.data(), weights.data(), loose);
+        Pairs sample(rows, sides, loose);
         sample.solve(C);
-        for (Index k = 0; k < m; ++k) alpha[J[k]] = sample.alpha()[k];
+        for (Index k = 0; k < m; ++k) {
+            alpha[J[k]] = sample.alpha()[k];
+            if (sides.twice()) alpha[p_.sides.second + J[k]] = sample.alpha()[sides.second + k];
+        }
         begin_at(alpha.data());
     }
     void go_home() { set_.go_home(), begin_set(); }

@@ -15,7 +15,9 @@ class WorkingSet {
         if (strategy::few_take_part(Index(home_.size()), p_.n) && Index(home_runs_.size()) > strategy::kMostRuns) return;
         home_.resize(p_.n);
         std::iota(home_.begin(), home_.end(), Index(0));
-        if (Index(home_runs_.size()) > strategy::kMostRuns) home_runs_ = {{0, padded(p_.n, kRowsAtOnce)}};
+        if (Index(home_runs_.size()) <= strategy::kMostRuns) return;
+        home_runs_ = {{0, padded(p_.sides.stored, kRowsAtOnce), 0}};
+        if (p_.sides.twice()) home_runs_.push_back({p_.sides.second, padded(p_.n, kRowsAtOnce), p_.sides.second});
     }
 
     Index size() const { return Index(set_.size()); }
@@ -39,7 +41,7 @@ class WorkingSet {
     void leave() {
         if (!is_whole()) return p_.update_f();
         Index last = 0;
-        for (const auto& [begin, end] : runs_) {
+        for (const auto& [begin, end, shift] : runs_) {
             if (last < begin) p_.update_f(last, begin);
             last = std::min(end, p_.n);
             for (Index i = begin; i < last; ++i) p_.f[i] = origin_ + double(f_[i]);
@@ -87,7 +89,11 @@ class WorkingSet {
         for (auto* side : {&above, &below}) {
             const Index count = std::min<Index>(p_.rows.source().together() / 2, Index(side->size()));
             std::partial_sort(side->begin(), side->begin() + count, side->end());
-            for (Index r = 0; r < count; ++r) places.push_back((*side)[r].second), rows.push_back(set_[places.back()]);
+            for (Index r = 0; r < count; ++r) {
+                const Index stored = p_.stored(set_[(*side)[r].second]);
+                places.push_back((*side)[r].second);
+                if (std::find(rows.begin(), rows.end(), stored) == rows.end()) rows.push_back(stored);
+            }
         }
         if (rows.empty()) return false;
         p_.rows.fetch(rows.data(), Index(rows.size()));
@@ -96,14 +102,16 @@ class WorkingSet {
         return true;
     }
 
+    // Where a row of K, as `row` has it, has its value for place k.
+    Index column(Index k) const { return is_whole() ? p_.stored(k) : k; }
     // The row of K of place k between the rows of the working set.
     const float* row(Index k) {
         if (!block_[k].empty()) return block_[k].data();
-        const float* all = p_.rows.row(set_[k]);
+        const float* all = p_.rows.row(p_.stored(set_[k]));
         if (is_whole()) return all;
         block_[k] = padded_row(size());
         block_size_ += size();
-        for (std::size_t j = 0; j < set_.size(); ++j) block_[k][j] = all[set_[j]];
+        for (std::size_t j = 0; j < set_.size(); ++j) block_[k][j] = all[p_.stored(set_[j])];
         return block_[k].data();
     }
     // A budget for the block of K, too; no row of it may be in use.
@@ -128,19 +136,20 @@ class WorkingSet {
     void move_one(Index k, double t) {
         move(k, t);
         const float* K = row(k);
-        for (const auto& [begin, end] : runs_) subtract_row(end - begin, float(t), K + begin, f_.data() + begin);
+        for (const auto& [begin, end, shift] : runs_) subtract_row(end - begin, float(t), K + begin - shift, f_.data() + begin);
     }
     void find_top() { find_top(f_.data(), f_.data(), 0.0f); }
 
-    PairSums sums(double b) const { return pair_sums(size(), f_.data(), y_.data(), c_.data(), alpha_.data(), b, origin_); }
+    PairSums sums(double b) const { return pair_sums(size(), f_.data(), y_.data(), t_.data(), c_.data(), alpha_.data(), b, origin_); }
 
   private:
     // Of rows that take part, in whole blocks of rows.
     void find_runs() {
         for (Index i : home_) {
             const Index begin = i / kRowsAtOnce * kRowsAtOnce, end = begin + kRowsAtOnce;
-            if (home_runs_.empty() || home_runs_.back().end < begin)
-                home_runs_.push_back({begin, end});
+            const Index shift = i < p_.sides.second ? 0 : p_.sides.second;
+            if (home_runs_.empty() || home_runs_.back().end < begin || home_runs_.back().shift < shift)
+                home_runs_.push_back({begin, end, shift});
             else
                 home_runs_.back().end = end;
         }
@@ -150,15 +159,15 @@ class WorkingSet {
         const Index q = Index(rows.size()), whole = padded(q, kRowsAtOnce);
         set_ = rows;
         block_.clear(), block_.resize(q), block_size_ = 0;
-        runs_ = is_whole() ? home_runs_ : Runs{{0, whole}};
+        runs_ = is_whole() ? home_runs_ : Runs{{0, whole, 0}};
         for (auto* floats : {&diagonal_, &down_, &f_}) floats->assign(whole, 0.0f);
         up_.assign(whole, -HUGE_VALF);
-        for (auto* doubles : {&y_, &c_, &alpha_}) doubles->resize(q);
+        for (auto* doubles : {&y_, &t_, &c_, &alpha_}) doubles->resize(q);
         origin_ = p_.intercept ? p_.corridor_of(set_).middle() : 0.0;
         for (Index k = 0; k < q; ++k) {
             const Index i = set_[k];
-            f_[k] = float(p_.f[i] - origin_), diagonal_[k] = float(p_.rows.diagonal()[i]);
-            y_[k] = p_.y[i], c_[k] = p_.c[i];
+            f_[k] = float(p_.f[i] - origin_), diagonal_[k] = float(p_.rows.diagonal()[p_.stored(i)]);
+            y_[k] = p_.y[i], t_[k] = p_.target(i), c_[k] = p_.c[i];
             mark(k);
         }
         p_.set_known();
@@ -166,7 +175,7 @@ class WorkingSet {
     }
     bool is_whole() const { return size() == p_.n; }
 
-    bool is_awake(Index k) const { return !dear_ || !block_[k].empty() || p_.rows.has(set_[k]); }
+    bool is_awake(Index k) const { return !dear_ || !block_[k].empty() || p_.rows.has(p_.stored(set_[k])); }
     void mark(Index k) {
         const Index i = set_[k];
         const bool awake = is_awake(k);
@@ -194,7 +203,7 @@ class WorkingSet {
     Index top_ = -1, block_size_ = 0;
     std::vector<FloatRow> block_;  // rows of K between the working set, as far as they were needed
     FloatRow diagonal_, up_, down_, f_;
-    Vector y_, c_, alpha_;
+    Vector y_, t_, c_, alpha_;
 };
 
 }  // namespace rm

@@ -25,7 +25,7 @@ from .._checks import (
 from .._types import ArrayLike, Data
 from . import reference as numpy_twin
 from .hinge import one_blas_thread
-from .problem import Batch, Kernel, Options, Start, balanced, rows_of
+from .problem import Batch, Kernel, Options, Start, Targets, balanced, rows_of
 from .result import Expansions, KernelResult, KernelResults, certificate, status_of, why_indefinite
 
 try:
@@ -243,14 +243,15 @@ def _solve_some(batch, start, solve, keep_scores, cache_size, problems):
     for p in problems:
         y, weights = problem_of(batch, p)
         alpha = None if start.alpha is None else _feasible(start.alpha[p], y, batch.intercept)
-        some = np.flatnonzero(y)
-        if keep_scores or len(some) > _ALONE * len(y):
+        some = np.flatnonzero(y if y.ndim == 1 else weights[0])
+        if keep_scores or len(some) > _ALONE * batch.rows.shape[0]:
             shared = shared or make_rows(batch.rows, cache_size)
             coef, scores, *rest = solve(shared, y, weights, alpha)
-            some = np.arange(len(y))
+            some = np.arange(batch.rows.shape[0])
         else:
             own = make_rows(batch.rows.part(some), cache_size)
-            coef, scores, *rest = solve(own, y[some], weights[some], None if alpha is None else alpha[some])
+            own_start = None if alpha is None else alpha[some]
+            coef, scores, *rest = solve(own, y[..., some], weights[..., some], own_start)
         found.append((_sparse_rows(coef, some), scores if keep_scores else None, *rest))
     return found
 
@@ -262,11 +263,17 @@ def _sparse_rows(coef, columns):
 
 
 def problem_of(batch: Batch, p: int) -> tuple[np.ndarray, np.ndarray]:
-    """Labels, zero where a row takes no part, and weights of problem p."""
+    """Labels, zero where a row takes no part, and weights of problem p.
+
+    Of a regression both have shape (2, n): labels times targets, and weights, of the two sides of every row.
+    """
     subset, label, _ = batch.cells[p]
     weights = batch.weights
     if batch.subsets:  # a row that is there twice weighs twice
         weights = weights * np.bincount(batch.subsets[subset], minlength=len(weights))
+    if isinstance(batch.labels, Targets):
+        check_taking_part(np.ones(np.count_nonzero(weights)))
+        return batch.labels.sides(label, weights)
     y = np.where(weights > 0, batch.labels[label], 0.0)
     check_taking_part(y[y != 0])
     return y, weights
@@ -274,13 +281,18 @@ def problem_of(batch: Batch, p: int) -> tuple[np.ndarray, np.ndarray]:
 
 def solve_one(rows, y, weights, start, *, Cs: np.ndarray, options: PairOptions):
     """One problem for ascending Cs on rows of `make_rows`: coef, scores of all rows, numbers, whether indefinite."""
-    alpha, f, numbers = np.empty((len(Cs), len(y))), np.empty((len(Cs), len(y))), np.empty((len(Cs), 6))
+    n = y.shape[-1]
+    alpha, f, numbers = np.empty((len(Cs), n)), np.empty((len(Cs), n)), np.empty((len(Cs), 6))
     negative = rows.solve(y, weights, Cs, start, options, alpha, f, numbers)
-    return alpha * y, y - f + numbers[:, :1], numbers, negative
+    if y.ndim == 1:
+        return alpha * y, y - f + numbers[:, :1], numbers, negative
+    return alpha, y[0] - f + numbers[:, :1], numbers, negative
 
 
 def _feasible(alpha, y, intercept):
     """Multipliers of the rows that take part, those of the heavier class scaled down where they have to balance."""
+    if y.ndim == 2:  # signed
+        return balanced(alpha, intercept)
     return np.abs(balanced(np.maximum(alpha, 0.0) * y, intercept))
 
 
@@ -301,10 +313,15 @@ def _joined(batch, options, parts):
         intercept,
         **bounds,
         **how,
-        alpha=np.abs(np.asarray(coef)) if options.keep_alpha else None,
+        alpha=_multipliers(coef, batch.labels) if options.keep_alpha else None,
         definite=np.repeat(known & ~np.array(negative)[:, None], len(batch.Cs), axis=1),
         scores=None if scores[0] is None else np.stack(scores),
     )
+
+
+def _multipliers(coef, labels):
+    """Those of a regression are signed, as the coefficients are."""
+    return np.asarray(coef) if isinstance(labels, Targets) else np.abs(np.asarray(coef))
 
 
 # -- The kernel machine as a function of plain arrays -----------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 from .._checks import check_rows
 from .hinge import one_blas_thread
 from .kernel import PairOptions, in_threads, kernel_rows, make_rows, problem_of, solve_one
-from .problem import Batch, ClassLabels, Options
+from .problem import Batch, ClassLabels, Options, Targets
 
 # From this tolerance on, fits are only scored: their gap is estimated in single precision, relative to the loss of the zero
 # separator, and they stop after a few sweeps.
@@ -161,7 +161,7 @@ def _in_runs(batch, held_out):
     fold = np.zeros(batch.rows.shape[0], dtype=int)
     for i, rows in enumerate(held_out):
         fold[rows] = i
-    if len(batch.labels) == 1:
+    if len(batch.labels) == 1 or isinstance(batch.labels, Targets):
         return np.argsort(fold, kind="stable")
     classes = (batch.labels.codes,) if isinstance(batch.labels, ClassLabels) else batch.labels
     return np.lexsort((fold, *classes))
@@ -171,7 +171,10 @@ def _reordered(batch, kernel, order, back):
     """The batch with its rows in another order."""
     rows = batch.rows.with_function(kernel).part(order)
     labels = batch.labels
-    labels = replace(labels, codes=labels.codes[order]) if isinstance(labels, ClassLabels) else labels[:, order]
+    if isinstance(labels, Targets):
+        labels = labels.reordered(order)
+    else:
+        labels = replace(labels, codes=labels.codes[order]) if isinstance(labels, ClassLabels) else labels[:, order]
     subsets = tuple(back[part] for part in batch.subsets)
     return replace(batch, rows=rows, labels=labels, weights=batch.weights[order], subsets=subsets)
 

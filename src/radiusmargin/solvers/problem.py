@@ -306,8 +306,7 @@ class Targets:
             check_finite(name, getattr(self, name))
         if self.values.ndim != 2 or self.tubes.shape != (len(self.values), 3):
             raise ValueError(
-                "values must have shape (K, n) and tubes shape (K, 3), got "
-                f"{self.values.shape} and {self.tubes.shape}."
+                f"values must have shape (K, n) and tubes shape (K, 3), got {self.values.shape} and {self.tubes.shape}."
             )
         if not ((self.tubes[:, 0] >= 0).all() and (self.tubes[:, 1:] > 0).all()):
             raise ValueError("tubes must have epsilon >= 0 and positive weights above and below.")
@@ -322,6 +321,15 @@ class Targets:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def sides(self, k: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Labels times targets and weights of labelling k, of shape (2, n): above the tube and below it."""
+        epsilon, *sides = self.tubes[k]
+        return self.values[k] - np.array([[epsilon], [-epsilon]]), np.outer(sides, weights)
+
+    def reordered(self, order: np.ndarray) -> Targets:
+        """The same with the rows in another order, or with some of them."""
+        return Targets(self.values[:, order], self.tubes)
 
 
 # -- Feasible multipliers ---------------------------------------------------------------------------------------------

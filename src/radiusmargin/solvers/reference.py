@@ -16,7 +16,7 @@ from scipy import linalg, sparse
 
 from .._checks import check_taking_part
 from .line_search import minimise_along
-from .problem import Batch, Options, Start, balanced
+from .problem import Batch, Options, Start, Targets, balanced
 from .result import Results, certificate, relative_gap, status_of
 
 # -- Objectives without rounding errors -------------------------------------------------------------------------------
@@ -28,10 +28,11 @@ UNIT = 4 * np.finfo(float).eps
 
 @dataclass(eq=False)
 class UserProblem:
-    """A hinge problem in the user's units: rows, labels, weights of the loss, and ``1/2 w'Bw - q'w + constant``."""
+    """A hinge problem in the user's units: rows, labels, targets, weights of the loss, and ``1/2 w'Bw - q'w + constant``."""
 
     X: np.ndarray | sparse.csr_array
     y: np.ndarray
+    t: np.ndarray
     c: np.ndarray
     B: np.ndarray  # a diagonal or a matrix
     q: np.ndarray
@@ -40,8 +41,8 @@ class UserProblem:
 
     def objectives(self, w, b, alpha):
         """Objective at (w, b) and dual objective at alpha; None if rounding in double precision is negligible."""
-        z = 1.0 - self.y * (self.X @ w + b)
-        rounding = UNIT * np.sqrt(self.X.shape[1] + 4) * (1.0 + abs(b) + abs(self.X) @ abs(w))
+        z = self.t - self.y * (self.X @ w + b)
+        rounding = UNIT * np.sqrt(self.X.shape[1] + 4) * (abs(self.t) + abs(b) + abs(self.X) @ abs(w))
         form = self._square(w)
         size = abs(0.5 * form - self.q @ w + self.constant + self.c @ np.maximum(z, 0.0))
         of_form = UNIT * np.sqrt(len(w)) * (abs(w) @ abs(self._times_B(abs(w), abs(self.B))) + abs(self.q) @ abs(w))
@@ -49,13 +50,13 @@ class UserProblem:
         if self.c @ rounding + of_form + of_dual <= UNSEEN * size:
             return None
         near = np.flatnonzero(z > -2.0 * rounding)
-        scores = exact_times(self.X[near], w, b, -self.y[near])  # scores minus labels
+        scores = exact_times(self.X[near], w, b, -self.y[near] * self.t[near])  # scores minus labels times targets
         loss = exact_dot(self.c[near], np.maximum(-self.y[near] * scores, 0.0))
         return fsum([0.5 * form, -exact_dot(self.q, w), self.constant, loss]), self._bound(z, b, w, alpha)
 
     def _bound(self, z, b, w, alpha):
         """Lower bound of the dual objective, with a correction for multipliers that rounding has put out of balance."""
-        v, total = self.y * alpha, fsum(alpha)
+        v, total, size = self.y * alpha, exact_dot(self.t, alpha), abs(self.t) @ alpha
         left, centre = fsum(v) if self.intercept else 0.0, np.asarray(self.X.mean(axis=0)).reshape(-1)
         shift = two_product(np.full(len(centre), -left), centre)
         g = exact_times(self.X.T.tocsr() if sparse.issparse(self.X) else self.X.T, v, *shift, self.q)
@@ -63,8 +64,8 @@ class UserProblem:
         rest = g - self._times_B(u, self.B)
         remainder = rest @ (rest / self.B if self.B.ndim == 1 else np.linalg.solve(self.B, rest))
         bound = fsum([total, self.constant, -exact_dot(g, u), 0.5 * self._square(u), -0.5 * remainder])
-        unbalanced = abs(left) * (1.0 + abs(b + centre @ w) + abs(z[alpha > 0]).max(initial=0.0))
-        return bound - UNIT * (total + abs(self.constant) + abs(g) @ abs(u)) - unbalanced
+        unbalanced = abs(left) * (abs(self.t).max() + abs(b + centre @ w) + abs(z[alpha > 0]).max(initial=0.0))
+        return bound - UNIT * (size + abs(self.constant) + abs(g) @ abs(u)) - unbalanced
 
     def _square(self, w):
         if self.B.ndim == 1:
@@ -192,6 +193,7 @@ class Problem:
     A: SignedRows
     c: np.ndarray
     regularizer: Regularizer
+    t: np.ndarray  # targets, all one but for regression
     B: np.ndarray = field(init=False)
     q: np.ndarray = field(init=False)
 
@@ -213,7 +215,7 @@ class Problem:
         return theta[:d], theta[d:]
 
     def margins(self, theta):
-        return 1.0 - self.A.times(theta)
+        return self.t - self.A.times(theta)
 
     def objective(self, theta):
         return self.smooth_part(theta) + self.c @ np.maximum(self.margins(theta), 0.0)
@@ -223,7 +225,7 @@ class Problem:
 
     def dual_objective(self, alpha):
         g, _ = self.split(self.A.transposed_times(alpha) + self.q)
-        return self.regularizer.constant + alpha.sum() - 0.5 * self.regularizer.squared_dual_norm(g)
+        return self.regularizer.constant + self.t @ alpha - 0.5 * self.regularizer.squared_dual_norm(g)
 
 
 @dataclass
@@ -365,19 +367,19 @@ def _line_search(problem, theta, step, gradient, reference, penalty, z, dz):
 
 
 def interior_point(problem, tol, max_iter, best):
-    """Mehrotra's predictor-corrector: ``A theta + xi - s = 1`` with multipliers alpha of s and beta of xi."""
+    """Mehrotra's predictor-corrector: ``A theta + xi - s = t`` with multipliers alpha of s and beta of xi."""
     A, c = problem.A, problem.c
     n = len(c)
     theta = np.zeros(A.D)
     alpha, beta = 0.5 * c, 0.5 * c
-    s, xi = np.ones(n), np.full(n, 2.0)
+    s, xi = 1.0 + np.maximum(-problem.t, 0.0), 1.0 + np.maximum(problem.t, 0.0)
     lowest, patience = np.full(3, np.inf), PATIENCE
     while True:
         best.offer(problem, theta, alpha)
         if best.gap <= tol or best.n_iter >= max_iter:
             return
         best.n_iter += 1
-        primal = A.times(theta) + xi - s - 1.0
+        primal = A.times(theta) + xi - s - problem.t
         dual = problem.B @ theta - problem.q - A.transposed_times(alpha)
         mu = (s @ alpha + xi @ beta) / (2 * n)
         scaling = 1.0 / (xi / beta + s / alpha)
@@ -443,21 +445,22 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
     objective, dual, n_iter = np.zeros((P, K)), np.zeros((P, K)), np.zeros((P, K), dtype=np.int64)
     method = np.full((P, K), "", dtype=object)
     for p in range(P):
-        J = participants(batch, p)
+        J, y, t, weights = participants(batch, p)
         rows, regularizer, combine = in_features(batch, p, J)
-        A = SignedRows(rows, batch.labels[batch.cells[p, 1], J], batch.intercept)
+        A = SignedRows(rows, y, batch.intercept)
         theta = None
         if start.coef is not None and rows.shape[1] == d:
             theta = A.centred(start.coef[p], 0.0 if start.intercept is None else start.intercept[p])
-        multipliers = None if start.alpha is None else start.alpha[p, J]
+        sides = y if isinstance(batch.labels, Targets) else np.ones(len(y))  # multipliers of a regression are signed
+        multipliers = None if start.alpha is None else np.maximum(sides * start.alpha[p, J], 0.0)
         for k, C in enumerate(batch.Cs):
-            problem = Problem(A, C * batch.weights[J], regularizer)
+            problem = Problem(A, C * weights, regularizer, t)
             best = solve_problem(problem, options, theta, multipliers)
             best.theta = centre_intercept(problem, options.tol, best.alpha, best.theta)
             w, intercept[p, k] = A.in_users_units(best.theta)
             coef[p, k] = combine(w)
-            alpha[p, k, J] = best.alpha
-            exact = users_problem(batch, p, J, problem.c).objectives(coef[p, k], intercept[p, k], best.alpha)
+            alpha[p, k] = np.bincount(J, sides * best.alpha, n)
+            exact = users_problem(batch, p, J, y, t, problem.c).objectives(coef[p, k], intercept[p, k], best.alpha)
             objective[p, k], bound = (best.objective, best.dual_objective) if exact is None else exact
             dual[p, k], n_iter[p, k] = min(bound, objective[p, k]), best.n_iter
             method[p, k] = best.method
@@ -469,20 +472,33 @@ def solve_batch(batch: Batch, options: Options, start: Start) -> Results:
 
 
 def participants(batch, p):
-    """Row numbers of problem p: rows of its subset with a label and a positive weight."""
+    """Row numbers, labels, targets and weights of problem p: rows of its subset with a label and a positive weight.
+
+    Of a regression every row is there twice: above and below the tube around its target.
+    """
     subset, label, _ = batch.cells[p]
     J = batch.subsets[subset] if batch.subsets else np.arange(len(batch.weights))
-    J = J[(batch.weights[J] > 0) & (batch.labels[label, J] != 0)]
-    check_taking_part(batch.labels[label, J])
-    return J
+    J = J[batch.weights[J] > 0]
+    if isinstance(batch.labels, Targets):
+        y, targets, (epsilon, *sides) = (
+            np.repeat([1.0, -1.0], len(J)),
+            batch.labels.values[label, J],
+            batch.labels.tubes[label],
+        )
+        check_taking_part(y)
+        return np.tile(J, 2), y, y * np.tile(targets, 2) - epsilon, np.outer(sides, batch.weights[J]).ravel()
+    J = J[batch.labels[label, J] != 0]
+    y = batch.labels[label, J]
+    check_taking_part(y)
+    return J, y, np.ones(len(y)), batch.weights[J]
 
 
-def users_problem(batch, p, J, c):
+def users_problem(batch, p, J, y, t, c):
     """Problem p in the user's units, which the certificate is about."""
     form, r, d = batch.regularizers, batch.cells[p, 2], batch.rows.shape[1]
     B = np.ones(d) if form.matrices is None else form.matrices[r]
     q, constant = (np.zeros(d), 0.0) if form.linear is None else (form.linear[r], form.constants[r])
-    return UserProblem(batch.rows.X[J], batch.labels[batch.cells[p, 1], J], c, B, q, constant, batch.intercept)
+    return UserProblem(batch.rows.X[J], y, t, c, B, q, constant, batch.intercept)
 
 
 def in_features(batch, p, J):
@@ -534,9 +550,24 @@ class KernelRows:
 
     def solve(self, y, weights, Cs, start, options, alpha, f, numbers):
         """Fill the last three arrays, as `_core.KernelRows.solve` does; return True if the kernel was found to be indefinite."""
-        state = _State(self, y, np.zeros_like(y) if start is None else start, options.intercept)
-        for k, C in enumerate(Cs):
-            state.rescale(C * weights * (y != 0))
+        if y.ndim == 2:  # a regression: every row is there twice, above the tube and below it
+            sides = np.array([[1.0], [-1.0]]) * (weights > 0)
+            start = None if start is None else np.maximum([start, -start], 0.0).ravel()
+            state = _State(_TwoSides(self), sides.ravel(), y.ravel(), start, options.intercept)
+        else:
+            state = _State(self, y, y, start, options.intercept)
+        for k, found in enumerate(self._path(state, Cs[:, None] * weights.ravel(), options)):
+            numbers[k] = found
+            alpha[k], f[k] = state.alpha[: len(alpha[k])], state.f[: len(f[k])]
+            if y.ndim == 2:
+                alpha[k] -= state.alpha[len(alpha[k]) :]
+        return state.negative
+
+    def _path(self, state, bounds, options):
+        """Solve for rising bounds of the multipliers; yield the numbers of each."""
+        y = state.y
+        for c in bounds:
+            state.rescale(c * (y != 0))
             pairs, often = 0, max(16, len(y) // 4)
             while (gap := state.certificate()[3]) > options.tol and pairs < options.max_sweeps * len(y):
                 options.callback(pairs, gap)
@@ -545,21 +576,33 @@ class KernelRows:
                 if moved == 0:
                     break
             state.recompute()
-            alpha[k], f[k] = state.alpha, state.f
-            numbers[k] = *state.certificate()[:3], pairs, 0, pairs >= options.max_sweeps * len(y)
-        return state.negative
+            yield *state.certificate()[:3], pairs, 0, pairs >= options.max_sweeps * len(y)
+
+
+class _TwoSides:
+    """The rows of a kernel matrix twice, one after the other."""
+
+    def __init__(self, rows):
+        self.diagonal, self.row = np.tile(rows.diagonal, 2), lambda i: np.tile(rows.row(i % len(rows.diagonal)), 2)
 
 
 class _State:
-    """Multipliers, and f = y - K (y alpha)."""
+    """Multipliers, and f = y t - K (y alpha), t the targets: all one, but for regression."""
 
-    def __init__(self, rows, y, alpha, intercept):
-        self.rows, self.y, self.alpha, self.intercept = rows, y, alpha.copy(), intercept
+    def __init__(self, rows, y, signed_targets, alpha, intercept):
+        self.rows, self.y, self.signed_targets, self.intercept = rows, y, signed_targets, intercept
+        self.alpha = np.zeros_like(y) if alpha is None else alpha.copy()
         self.c, self.negative = np.zeros_like(y), False
         self.recompute()
 
+    @property
+    def parts(self):
+        """Both parts of the dual objective: targets times multipliers, and ``v'Kv``."""
+        v = self.y * self.alpha
+        return v @ self.signed_targets, v @ (self.signed_targets - self.f)
+
     def recompute(self):
-        self.f = self.y.copy()
+        self.f = self.signed_targets.copy()
         for i in np.flatnonzero(self.alpha):
             self.f -= self.y[i] * self.alpha[i] * self.rows.row(i)
 
@@ -568,19 +611,19 @@ class _State:
         self.c, some = c, self.alpha > 0
         if not some.any():
             return
-        square = self.alpha @ (1.0 - self.y * self.f)
-        best = self.alpha.sum() / square if square > 0 else np.inf
+        reward, square = self.parts
+        best = max(reward, 0.0) / square if square > 0 else np.inf
         scale = min(best, np.min(c[some] / self.alpha[some]))
         self.alpha = np.minimum(scale * self.alpha, c)
-        self.f = self.y + scale * (self.f - self.y)
+        self.f = self.signed_targets + scale * (self.f - self.signed_targets)
 
     def certificate(self):
         """Intercept, objective, dual objective, relative gap."""
         y, f, c, alpha = self.y, self.f, self.c, self.alpha
         b = self._best_intercept() if self.intercept else 0.0
-        square = alpha @ (1.0 - y * f)
+        reward, square = self.parts
         primal = 0.5 * square + c @ np.maximum(y * (f - b), 0.0)
-        dual = alpha.sum() - 0.5 * square
+        dual = reward - 0.5 * square
         self.negative |= bool(square < -1e-8 * alpha.sum())
         return b, primal, dual, (primal - dual) / max(abs(primal), 1e-300)
 
