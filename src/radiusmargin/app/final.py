@@ -90,6 +90,7 @@ def _facts(task, cell, chosen, model) -> dict:
         "columns": list(map(str, task.feature_names)),
         "kinds": {str(name): str(kind) for name, kind in kinds.items()},
         "messages": list(task.messages),
+        **task.facts,
         "provenance": provenance(),
     }
 

@@ -143,6 +143,7 @@ def _check_facts(facts):
     """Raise a DataError where a fact that commands show is not of the type that they take."""
     types = {"columns": list, "kinds": dict, "parameters": dict, "certificate": dict, "classes": dict, "messages": list}
     types |= {"missing": list, "why": list, "provenance": dict, "cross_validated_score": float}
+    types |= {"decimal": str, "decorations": dict}
     wrong = [name for name, kind in types.items() if name in facts and not isinstance(facts[name], kind)]
     texts = [*facts["columns"], *facts.get("missing", ())] if not wrong else [None]
     if not all(isinstance(text, str) for text in texts):

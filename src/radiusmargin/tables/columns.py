@@ -12,18 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from .checks import import_pandas, listed, too_many_values
+from .numbers import MOSTLY, looks_decorated, words_in_numbers
 from .task import DataError, UnknownNameError
 
 __all__ = ["Columns", "column_kinds", "parse_dates"]
 
 #: Date formats in the order in which they are tried; ISO 8601 includes times and time zones.
 DATE_FORMATS = (
-    "ISO8601", "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%Y %H:%M",
-    "%m/%d/%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y",
+    "ISO8601", "%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%y", "%Y.%m.%d",
+    "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S",
+    "%m/%d/%Y %I:%M %p", "%m/%d/%Y %I:%M:%S %p", "%d/%m/%y", "%m/%d/%y", "%y/%m/%d",
+    "%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%d-%m-%Y", "%m-%d-%Y", "%d-%m-%y", "%m-%d-%y", "%Y-%m",
+    "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y", "%b %Y", "%B %Y",
 )  # fmt: skip
-
-#: A column with at least this share of numbers or dates is taken for one; other values in it raise an error.
-MOSTLY = 0.8
 
 #: A column whose texts have this many words on average is free text, not names.
 PROSE_WORDS = 3
@@ -48,7 +49,7 @@ class Columns:
     messages: tuple[str, ...] = ()
 
 
-def column_kinds(frame, *, categories=(), drop=()) -> Columns:
+def column_kinds(frame, *, categories=(), drop=(), date_format=None) -> Columns:
     """Infer the types of the columns of a table.
 
     Parameters
@@ -57,11 +58,14 @@ def column_kinds(frame, *, categories=(), drop=()) -> Columns:
         The features.
     categories, drop : iterable of str
         Columns to treat as categories whatever they hold, and columns to leave out.
+    date_format : str, optional
+        Format of columns of dates that would fit several.
 
     Raises
     ------
     DataError
-        If a column holds numbers or dates except for a few words; the message names the words and the options that help.
+        If a column holds numbers or dates except for a few words, dates that may be read in two ways, or numbers with
+        something around them that is not understood; the message names the words and the options that help.
 
     Examples
     --------
@@ -91,7 +95,9 @@ def column_kinds(frame, *, categories=(), drop=()) -> Columns:
         elif name in categories:
             kind, why = "category", ""
         else:
-            kind, why = (_kind_of_numbers if is_numeric else _kind_of_texts)(frame[name], name)
+            kind, why = (
+                _kind_of_numbers(frame[name], name) if is_numeric else _kind_of_texts(frame[name], name, date_format)
+            )
         if kind:
             kinds[name] = kind
         else:
@@ -109,9 +115,9 @@ def _sentences(kinds, left_out):
     ):
         if names:
             yield f"{what}: {listed(names)}"
-    written = {kinds[name].partition(" ")[2] for name in of["date"]}
-    if any("%d/%m" in form for form in written):
-        yield "dates with slashes are read as day/month/year"
+    day_first = [name for name in of["date"] if re.search("%d.%m.%[yY]", kinds[name])]
+    if day_first:
+        yield f"dates are day, month, year: {listed(day_first)}"
 
 
 def _kind_of_numbers(series, name):
@@ -123,7 +129,7 @@ def _kind_of_numbers(series, name):
     return "number", ""
 
 
-def _kind_of_texts(series, name):
+def _kind_of_texts(series, name, date_format=None):
     pd = import_pandas()
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         return "date ISO8601", ""
@@ -137,7 +143,7 @@ def _kind_of_texts(series, name):
     if numbers.notna().all():  # integers beyond 64 bits
         return _kind_of_numbers(numbers.reindex(series.index), name)
     _require_numbers_throughout(pd, texts, name)
-    form = _date_format(pd, texts, name)
+    form = _date_format(pd, texts, name, date_format)
     if form:
         return f"date {form}", ""
     n_different = texts.nunique()
@@ -145,6 +151,12 @@ def _kind_of_texts(series, name):
         return "category", ""
     if texts.iloc[:1000].str.split().str.len().mean() >= PROSE_WORDS:
         return "text", ""
+    if looks_decorated(texts.unique()):
+        raise DataError(
+            f"column {name!r} holds numbers with something around them, such as {listed(map(repr, texts.unique()), 3)}, and is not"
+            f" understood. Pass numbers=[{name!r}] to keep what is a number, categories=[{name!r}] or drop=[{name!r}]"
+            f" (command line: --numbers {name}, --categories {name}, --drop {name})"
+        )
     return "", f"{n_different} different texts"
 
 
@@ -153,11 +165,7 @@ def _require_numbers_throughout(pd, texts, name):
     words = texts[pd.to_numeric(texts, errors="coerce").isna()]
     if len(words) > (1 - MOSTLY) * len(texts) or texts.nunique() <= 2:
         return
-    found = listed([repr(word) for word in words.value_counts().index], 5)
-    raise DataError(
-        f"column {name!r} holds numbers in {len(texts) - len(words)} of {len(texts)} rows, and {found} in the others. "
-        + _remedy(words.iloc[0], name)
-    )
+    raise DataError(words_in_numbers(name, words, len(texts)))
 
 
 def _remedy(word, name) -> str:
@@ -168,23 +176,45 @@ def _remedy(word, name) -> str:
     )
 
 
-def _date_format(pd, texts, name):
+def _date_format(pd, texts, name, given=None):
     """Find the format of the dates in a column; None if it holds no dates."""
-    if not texts.str.contains(r"\d").iloc[:100].mean() >= MOSTLY:
-        return None
     head = texts.iloc[:100]
-    shares = {form: _parsed_dates(pd, head, form).notna().mean() for form in DATE_FORMATS}
-    likely = [form for form in DATE_FORMATS if shares[form] >= MOSTLY]
-    for form in likely:
-        if _parsed_dates(pd, texts, form).notna().all():
-            return form
+    if not head.str.contains(r"\d").mean() >= MOSTLY:
+        return None
+    if given is not None and _parsed_dates(pd, head, given).notna().mean() >= MOSTLY:
+        likely = [given]
+    else:
+        parsed = {form: _parsed_dates(pd, head, form).notna() for form in DATE_FORMATS}
+        likely = [form for form in DATE_FORMATS if parsed[form].mean() >= MOSTLY]
+        if not likely and np.any(list(parsed.values()), axis=0).mean() >= MOSTLY:
+            raise DataError(
+                f"column {name!r} holds dates in several formats, such as {listed(map(repr, head.unique()), 4)}: write them alike,"
+                f" or pass drop=[{name!r}] or categories=[{name!r}] (command line: --drop {name}, --categories {name})"
+            )
+    dates = {form: _parsed_dates(pd, texts, form) for form in likely}
+    whole = [form for form in likely if dates[form].notna().all()]
+    if whole:
+        _require_one_reading(texts, {form: dates[form] for form in whole}, name)
+        return whole[0]
     if likely:
-        strange = texts[_parsed_dates(pd, texts, likely[0]).isna()]
+        strange = texts[dates[likely[0]].isna()]
         raise DataError(
             f"column {name!r} holds dates in {len(texts) - len(strange)} of {len(texts)} rows, and "
             f"{listed([repr(text) for text in strange.unique()], 5)} in the others. {_remedy(strange.iloc[0], name)}"
         )
     return None
+
+
+def _require_one_reading(texts, dates, name):
+    """Raise a DataError if dates have different meanings in several formats, such as 03/04/2021."""
+    first, *others = dates
+    for other in others:
+        differ = dates[first] != dates[other]
+        if differ.any():
+            raise DataError(
+                f"column {name!r} holds dates such as {texts[differ].iloc[0]!r}, which may be {first} or {other}. Pass"
+                f" date_format={first!r} or date_format={other!r} (command line: --date-format {first} or --date-format {other})"
+            )
 
 
 def _parsed_dates(pd, texts, form):

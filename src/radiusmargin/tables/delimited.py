@@ -1,19 +1,26 @@
-"""Read delimited text; infer encoding, separator, decimal mark, thousands separators and header, and report them."""
+"""Read delimited text; infer encoding, separator, header and what stands above it, and report them."""
 
 from __future__ import annotations
 
 import codecs
+import csv
 import io
 import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+
+import numpy as np
 
 from .checks import import_pandas, listed, require_size
 from .files import open_binary, readable
+from .numbers import CELL, DECIMAL_COMMAS, TIME
+from .options import ReadOptions
 from .task import DataError
 
-__all__ = ["Dialect", "find_dialect", "read_csv", "require_unique"]
+__all__ = ["Dialect", "RawTable", "find_dialect", "header_and_rows", "read_csv", "require_unique"]
 
 #: Cells that stand for a missing value. The longer list of pandas has "None", which is a category in many tables.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL")
@@ -23,73 +30,137 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 #: Size of the sample from which the dialect of a file is inferred.
 SAMPLE_LINES, SAMPLE_CHARACTERS = 200, 1_000_000
 
+#: Share of the cells of a column that are numbers or dates, from which a word above them is its name.
+TYPED = 0.8
+
+#: Columns and rows that are looked at for that.
+MOST_LOOKED_AT, MOST_ROWS = 300, 50
+
 
 @dataclass(frozen=True)
+class RawTable:
+    """A table as it was read, before columns of text are read as numbers.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+    messages : list of str
+    marks : set of str
+        Decimal marks that columns of numbers certainly have.
+    separator : str
+        What separates columns; empty for formats without text.
+    """
+
+    frame: object
+    messages: list
+    marks: frozenset = frozenset()
+    separator: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class Dialect:
-    """Encoding, separator and decimal mark of a text table."""
+    """Encoding, separator and decimal mark of a text table, its first lines, and how many stand above its rows."""
 
     encoding: str = "utf-8-sig"
     separator: str = ","
     decimal: str = "."
+    names: tuple[str, ...] = ()
+    n_skipped: int = 0
+    rows: tuple[tuple[str, ...], ...] = ()
+    messages: tuple[str, ...] = ()
 
-    @property
-    def messages(self) -> list[str]:
-        """Messages about what differs from UTF-8, commas and decimal points."""
-        said = []
-        if self.encoding != "utf-8-sig":
-            said.append(f"read as {self.encoding}, since it is not UTF-8")
-        if self.separator != ",":
-            said.append(f"columns are separated by {SEPARATORS[self.separator]}")
-        if self.decimal != ".":
-            said.append("numbers are written with decimal commas")
-        return said
+    @cached_property
+    def cells(self) -> dict[str, tuple[str, ...]]:
+        """The cells of the first rows, by column."""
+        return dict(zip(self.names, zip_longest(*self.rows, fillvalue=""), strict=False))
 
 
-def read_csv(path, separator=None, missing=()):
-    """Read a delimited text file; return a data frame and messages about what was inferred.
+def read_csv(path, options: ReadOptions | None = None) -> RawTable:
+    """Read a delimited text file.
 
     Parameters
     ----------
     path : str or Path
-    separator : str, optional
-        Inferred by default, as are the encoding (UTF-8, UTF-16 with a byte order mark, else Windows-1252), the decimal
-        mark, and whether the first line is a header: a line of numbers only is a row.
-    missing : iterable of str
-        Words that stand for a missing value, beside the usual ones.
+    options : ReadOptions, optional
+        What is not given is inferred: the separator, the encoding (UTF-8, UTF-16 with a byte order mark, else
+        Windows-1252), the decimal mark, the header and lines above it.
     """
+    options = options or ReadOptions()
     pd = import_pandas()
     with readable(path):
-        dialect = find_dialect(path, separator)
-        options = {
-            "sep": dialect.separator, "decimal": dialect.decimal, "na_values": [*MISSING, *missing],
-            "keep_default_na": False, "skipinitialspace": True, "index_col": False, "low_memory": False,
+        dialect = find_dialect(path, options)
+        how = {
+            "sep": dialect.separator, "na_values": [*MISSING, *options.missing], "keep_default_na": False,
+            "skipinitialspace": True, "index_col": False, "low_memory": False, "header": None, "names": list(dialect.names),
         }  # fmt: skip
-        messages = [] if separator else dialect.messages
-        with _text(path, dialect.encoding) as lines:
-            first = pd.read_csv(lines, header=None, nrows=1, **{**options, "na_values": [], "dtype": str}).iloc[0]
-        names = [cell.strip() if isinstance(cell, str) else "" for cell in first]
-        headless = all(_is_number(cell, dialect.decimal) for cell in names)
-        if headless:
-            names = [f"x{j + 1}" for j in range(len(names))]
-            messages.append("no header line: columns are named x1, x2, …")
-        names = [name or f"column {j + 1}" for j, name in enumerate(names)]
-        require_unique(names, path)
-        with _text(path, dialect.encoding) as lines:
-            frame = _parsed(pd, path, lines, header=None if headless else 0, names=names, **options)
-    return _without_thousands(pd, frame, dialect.decimal, messages), messages
+        frame = _parsed(pd, path, dialect, decimal=dialect.decimal, **how)
+        unclear = [] if options.mark else _unclear_columns(pd, frame, dialect)
+        if unclear:
+            texts = _parsed(pd, path, dialect, dtype=dict.fromkeys(unclear, str), usecols=unclear, **how)
+            frame = frame.assign(**{name: texts[name] for name in unclear})
+    codes = _codes(pd, frame, dialect)
+    messages = list(dialect.messages)
+    if codes:
+        messages.append(f"codes with leading zeros, read as numbers (categories, if you say so): {listed(codes)}")
+    fractions = [
+        name for name in frame.columns if pd.api.types.is_float_dtype(frame[name].dtype) and name not in unclear
+    ]
+    marked = any(_has_mark(dialect, name) for name in fractions)
+    if marked and dialect.decimal == ",":
+        messages.append(DECIMAL_COMMAS)
+    return RawTable(frame, messages, frozenset([dialect.decimal] * marked), dialect.separator)
 
 
-def _parsed(pd, path, lines, **options):
-    with warnings.catch_warnings():
+def _parsed(pd, path, dialect, **how):
+    with warnings.catch_warnings(), _text(path, dialect.encoding) as lines:
+        for _ in range(dialect.n_skipped):
+            lines.readline()
         # pandas only warns when rows are longer than the header, and then drops cells
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            frame = pd.read_csv(lines, **options).copy()  # one block of numbers rather than one for each column
+            frame = pd.read_csv(lines, **how).copy()  # one block of numbers rather than one for each column
         except pd.errors.ParserWarning as error:
             raise DataError(f"{path} cannot be read: {error}") from error
+        except pd.errors.EmptyDataError:
+            frame = pd.DataFrame()
     if frame.empty:
         raise DataError(f"{path} has a header line but no rows")
     return frame
+
+
+def _unclear_columns(pd, frame, dialect) -> list[str]:
+    """Columns that pandas took for fractions, though all marks may be thousands separators: 4.297 and 492."""
+    unclear = []
+    for name in frame.columns[[pd.api.types.is_float_dtype(dtype) for dtype in frame.dtypes]]:
+        values = np.abs(frame[name].to_numpy())
+        values = values[np.isfinite(values)]
+        fraction = values % 1
+        if not fraction.any() and len(values) < len(frame) and not _has_mark(dialect, name):
+            continue  # whole numbers with gaps
+        short = np.abs(values * 1000 - np.round(values * 1000)) < 1e-6
+        if short.all() and (fraction[(values < 1) | (values >= 1000)] == 0).all():
+            unclear.append(name)
+    return [name for name in unclear if not _is_fraction(dialect, name)]
+
+
+def _has_mark(dialect, name) -> bool:
+    return any(dialect.decimal in cell for cell in dialect.cells.get(name, ()))
+
+
+def _is_fraction(dialect, name) -> bool:
+    """Whether a mark in the first lines is certainly a decimal one, since other than three digits follow it."""
+    mark = re.escape(dialect.decimal)
+    return any(re.fullmatch(rf"[^{mark}]*{mark}(?!\d{{3}}$)\d*", cell) for cell in dialect.cells.get(name, ()))
+
+
+def _codes(pd, frame, dialect) -> list[str]:
+    """Columns of whole numbers written with leading zeros, such as postal codes."""
+    whole = [name for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    return [
+        name
+        for name in whole
+        if any(cell[:1] == "0" and len(cell) > 1 and cell.isdigit() for cell in dialect.cells.get(name, ()))
+    ]
 
 
 def require_unique(names, path):
@@ -99,16 +170,134 @@ def require_unique(names, path):
         raise DataError(f"{path} has columns of the same name: {listed(repeated)}; rename them")
 
 
-def find_dialect(path, separator=None) -> Dialect:
+def find_dialect(path, options: ReadOptions | None = None) -> Dialect:
     """Infer the dialect of a file from its bytes and its first lines."""
+    options = options or ReadOptions()
     encoding = _encoding(path)
     lines = _first_lines(path, encoding)
-    if not lines:
+    said = [] if encoding == "utf-8-sig" else [f"read as {encoding}, since it is not UTF-8"]
+    start, named = _above(lines, said)
+    body = [line for line in lines[start:] if line.strip()]
+    if not body:
         raise DataError(f"{path} is empty")
-    separator = separator or _separator(lines)
-    header = lines[0].split(separator)
-    require_size(path, len(header), header)
-    return Dialect(encoding, separator, _decimal(lines[1:] or lines, separator))
+    separator = options.sep or named or _separator(body)
+    if separator != "," and options.sep is None:
+        said.append(f"columns are separated by {SEPARATORS.get(separator, repr(separator))}")
+    require_size(path, body[0].count(separator) + 1, body[0].split(separator))
+    places, rows = _split(lines[start:], separator)
+    names, n_above = header_and_rows(path, rows, options, said)
+    rows = rows[n_above:]
+    n_skipped = start + (places[n_above] if rows else len(lines) - start)
+    mark = options.mark or _decimal(rows)
+    require_unique(names, path)
+    return Dialect(encoding, separator, mark, tuple(names), n_skipped, tuple(map(tuple, rows)), tuple(said))
+
+
+def _above(lines, said) -> tuple[int, str | None]:
+    """Number of lines above the table that are blank, comments or the separator, and that separator."""
+    separator = None
+    comments = 0
+    for start, line in enumerate(lines):
+        if found := re.fullmatch(r'"?sep=(.)"?\s*', line.lstrip("\ufeff"), re.IGNORECASE):
+            separator = found[1]
+        elif line.startswith("#") and not any(
+            line.count(s) and line.count(s) == lines[start + 1].count(s) for s in SEPARATORS if start + 1 < len(lines)
+        ):
+            comments += 1
+        elif line.strip():
+            break
+    else:
+        start = len(lines)
+    if comments:
+        said.append(f"comments above the table skipped: {comments} line{'s' * (comments > 1)}")
+    return start, separator
+
+
+def _split(lines, separator) -> tuple[list[int], list[list[str]]]:
+    """The rows of cells in some lines, and the line that each begins at."""
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=separator, skipinitialspace=True)
+    places, rows, before = [], [], 0
+    for row in reader:
+        if any(cell.strip() for cell in row) or len(row) > 1:
+            places.append(before)
+            rows.append([cell.strip() for cell in row])
+        before = reader.line_num
+    return places, rows
+
+
+def header_and_rows(path, rows, options, said) -> tuple[list[str], int]:
+    """Names of the columns, and the number of first rows that are titles or the header.
+
+    >>> header_and_rows("t.csv", [["Sales 2024"], ["size", "hue"], ["1", "red"], ["2", "blue"]], ReadOptions(), [])
+    (['size', 'hue'], 2)
+    >>> header_and_rows("t.csv", [["47", "Berlin"], ["12", "Paris"], ["9", "Berlin"]], ReadOptions(), [])
+    (['x1', 'x2'], 0)
+    """
+    width = Counter(len(row) for row in rows).most_common(1)[0][0]
+    n_titles = 0
+    while width > 1 and n_titles + 1 < len(rows) and sum(map(bool, rows[n_titles])) <= (1 if width < 5 else 2):
+        if not sum(map(bool, rows[n_titles + 1])):
+            break
+        n_titles += 1
+    if options.header is not None and not options.header:
+        n_titles = 0
+    if n_titles:
+        titles = [" ".join(filter(None, row)) for row in rows[:n_titles]]
+        said.append(f"lines above the header skipped: {listed(map(repr, titles), 3)}")
+    first, rest = rows[n_titles], rows[n_titles + 1 :]
+    if _has_header(path, first, rest, options, said):
+        return [cell or f"column {j + 1}" for j, cell in enumerate(first)], n_titles + 1
+    said.append("no header line: columns are named x1, x2, …")
+    return [f"x{j + 1}" for j in range(len(first))], n_titles
+
+
+def _has_header(path, first, rest, options, said) -> bool:
+    """Whether the first row names the columns: by the types of the cells below it, and whether it recurs in them."""
+    if options.header is not None:
+        return options.header
+    if set(options.columns) & set(first):
+        return True
+    first, rest = first[:MOST_LOOKED_AT], rest[:MOST_ROWS]
+    below = [[row[j] for row in rest if len(row) > j and row[j] not in MISSING] for j in range(len(first))]
+    typed = [bool(cells) and np.mean([_is_typed(cell) for cell in cells]) >= TYPED for cells in below]
+    above = [(cell, cells) for cell, cells, yes in zip(first, below, typed, strict=True) if yes and cell]
+    alike = sum(_is_typed(cell) for cell, _ in above)
+    words = sum(not _is_typed(cell) and cell not in cells for cell, cells in above)
+    texts = [(cell, cells) for cell, cells, yes in zip(first, below, typed, strict=True) if cell and cells and not yes]
+    recurring = sum(cell in cells for cell, cells in texts)
+    if not rest:
+        return not all(_is_typed(cell) for cell in first if cell)
+    counted = [cell for cell, _ in above if _is_typed(cell)]
+    if words and (words >= alike or _counts(counted)):
+        return True
+    if not words and alike > 2 and _counts(counted) and not recurring:
+        said.append(f"the first line counts, and is taken for the header: {listed(first)}")
+        return True
+    if alike and not words and (recurring or not texts):
+        return False
+    few = [pair for pair in texts if len(set(pair[1])) <= max(2, len(pair[1]) / 2)]
+    if not alike and not recurring:
+        return True
+    if not alike and recurring >= max(2, len(few) / 2):
+        return False
+    raise DataError(
+        f"{path}: the first line, {listed(map(repr, first))}, may be a header or a row. Pass header=True or header=False"
+        " (command line: --header, --no-header)"
+    )
+
+
+def _is_typed(cell) -> bool:
+    """Whether a cell is a number, a date or a time."""
+    return bool(
+        CELL.fullmatch(cell) or TIME.fullmatch(cell) or re.fullmatch(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", cell)
+    )
+
+
+def _counts(cells) -> bool:
+    """Whether cells are consecutive whole numbers, as columns without names and years are numbered."""
+    if not all(cell.isdigit() for cell in cells):
+        return False
+    return len(cells) > 1 and set(np.diff([int(cell) for cell in cells])) == {1}
 
 
 def _encoding(path) -> str:
@@ -144,79 +333,45 @@ def _text(path, encoding):
     return io.TextIOWrapper(open_binary(path), encoding=encoding, newline="")
 
 
+def _text(path, encoding):
+    return io.TextIOWrapper(open_binary(path), encoding=encoding, newline="")
+
+
 def _first_lines(path, encoding) -> list[str]:
-    """Read the first lines that are not blank."""
+    """Read the first lines, blank ones included."""
     lines, size = [], 0
     with _text(path, encoding) as stream:
         for line in stream:
-            if line.strip():
-                lines.append(line.rstrip("\r\n"))
-                size += len(line)
+            lines.append(line.rstrip("\r\n"))
+            size += len(line)
             if len(lines) == SAMPLE_LINES or size > SAMPLE_CHARACTERS:
                 break
     return lines
 
 
 def _separator(lines) -> str:
-    """Infer the separator: one that occurs equally often in all lines, else the most frequent in the first line.
+    """Infer the separator: the one that occurs equally often in most lines; of several, the most frequent.
 
-    >>> _separator(["a;b, c;d", "1,5;2;3"])
-    ';'
+    >>> _separator(["a;b, c;d", "1,5;2;3"]), _separator(["Sales 2024, all", "a;b", "1,5;2", "2,5;3"])
+    (';', ';')
     """
-    bare = [re.sub(r'"[^"]*"', "", line) for line in lines]
+    bare = [re.sub(r'"[^"]*"', '""', line) for line in lines]
 
     def fit(separator):
-        counts = {line.count(separator) for line in bare}
-        return (len(counts) == 1 and counts != {0}, bare[0].count(separator))
+        usual, n_lines = Counter(line.count(separator) for line in bare).most_common(1)[0]
+        in_numbers = separator == "," and all(re.search(r",(?!\d)|(?<!\d),", line) is None for line in bare[1:])
+        return (usual > 0) * n_lines, not (in_numbers and ";" in bare[-1]), usual, bare[0].count(separator)
 
     return max(SEPARATORS, key=fit)
 
 
-def _decimal(lines, separator) -> str:
-    """Infer the decimal mark: a comma if more cells need a decimal comma than need a decimal point.
+def _decimal(rows) -> str:
+    """Guess the decimal mark of most columns, which are then read fast; columns that do not have it are read as text.
 
-    A comma before three digits may be a thousands separator. It is a decimal mark if nothing in the table contradicts it
-    and commas do not separate the columns.
-
-    >>> _decimal(["1,5;x", "1.234,25;y"], ";"), _decimal(['"1,234.5",x'], ","), _decimal(["1,234;2.5"], ";")
+    >>> _decimal([["1,5", "x"], ["1.234,25", "y"]]), _decimal([["1,234.5", "x"]]), _decimal([["1,234", "2.5"]])
     (',', '.', '.')
     """
-    cells = [cell.strip().strip('"') for line in lines for cell in _cells(line, separator)]
-    commas = [cell for cell in cells if re.fullmatch(r"[+-]?(\d+|\d{1,3}([.' \u00a0]\d{3})+),\d+([eE][+-]?\d+)?", cell)]
-    certain = [cell for cell in commas if not re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", cell)]
-    points = [cell for cell in cells if re.fullmatch(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", cell)]
-    if not certain and (points or separator == ","):
-        return "."
-    grouped = [cell for cell in points if re.fullmatch(r"[+-]?[1-9]\d{0,2}\.\d{3}", cell)]
-    return "," if len(commas) > len(points) - len(grouped) else "."
-
-
-def _cells(line, separator):
-    return re.findall(rf'"(?:[^"]|"")*"|[^{re.escape(separator)}]+', line)
-
-
-def _is_number(cell, decimal) -> bool:
-    try:
-        float(cell.replace(decimal, "."))
-    except ValueError:
-        return False
-    return True
-
-
-def _without_thousands(pd, frame, decimal, messages):
-    """Convert columns whose texts are all numbers with thousands separators, such as 1.234,5 or 1,234.5."""
-    groups = r"'\u00a0 " + (r"\." if decimal == "," else ",")
-    pattern = rf"[+-]?\d{{1,3}}([{groups}]\d{{3}})*(\{decimal}\d+)?"
-    changed = {}
-    for name in frame.columns[[not pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]]:
-        texts = frame[name].dropna()
-        if len(texts) and _all_match(texts.iloc[:1000], pattern) and _all_match(texts, pattern):
-            plain = frame[name].str.replace(rf"[{groups}]", "", regex=True).str.replace(decimal, ".", regex=False)
-            changed[name] = pd.to_numeric(plain)
-    if changed:
-        messages.append(f"thousands separators removed: {listed(changed)}")
-    return frame.assign(**changed) if changed else frame
-
-
-def _all_match(texts, pattern) -> bool:
-    return all(isinstance(text, str) and re.fullmatch(pattern, text.strip()) for text in texts)
+    cells = [cell for row in rows for cell in row]
+    commas = sum(re.fullmatch(r"[+-]?[\d.]*,(?!\d{3}$)\d+", cell) is not None for cell in cells)
+    points = sum(re.fullmatch(r"[+-]?[\d,]*\.(?!\d{3}$)\d+([eE][+-]?\d+)?", cell) is not None for cell in cells)
+    return "," if commas > points else "."

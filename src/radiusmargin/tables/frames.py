@@ -6,6 +6,7 @@ import numpy as np
 
 from .checks import MANY_VALUES, clean_labels, label_values, listed
 from .columns import column_kinds
+from .options import ReadOptions
 from .table_encoder import TableEncoder
 from .task import DataError, TaskData
 
@@ -15,22 +16,23 @@ __all__ = ["table_task"]
 RARE = 5
 
 
-def table_task(frame, target, *, name, messages=(), categories=(), drop=()) -> TaskData:
+def table_task(table, target, *, name, messages=(), options=None) -> TaskData:
     """Build a task from a table whose columns may be numbers, categories, dates or text.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    table : ReadNumbers
         Column names must be unique.
     target : str
         The column with the labels; rows without a label are left out.
     name : str
     messages : iterable of str
-        Messages about earlier changes to the data.
-    categories, drop : iterable of str
-        As in :func:`~radiusmargin.tables.columns.column_kinds`; a target named in `categories` is never taken for a quantity.
+        Further messages.
+    options : ReadOptions, optional
+        A target among its categories is never taken for a quantity.
     """
-    messages = list(messages)
+    options = options or ReadOptions()
+    frame, messages, categories = table.frame, [*table.messages, *messages], options.categories
     labelled = frame[target].notna().to_numpy()
     if not labelled.all():
         messages.append(f"rows without a label left out: {(~labelled).sum()}")
@@ -41,10 +43,13 @@ def table_task(frame, target, *, name, messages=(), categories=(), drop=()) -> T
     X = frame.drop(columns=target).reset_index(drop=True)
     if not X.shape[1]:
         raise DataError(f"{name} holds no feature columns besides the target")
-    found = column_kinds(X, categories=[c for c in categories if c != target], drop=drop)
+    categories = [c for c in categories if c != target]
+    found = column_kinds(X, categories=categories, drop=options.drop, date_format=options.date_format)
     X = X[list(found.kinds)]
     messages += [*found.messages, *_gaps(X, found.kinds), *_constant(name, X)]
-    return TaskData(name, X, y, tuple(X.columns), messages=tuple(messages), encoder=TableEncoder(found.kinds))
+    facts = {"decimal": table.mark, "decorations": table.decorations}
+    encoder = TableEncoder(found.kinds)
+    return TaskData(name, X, y, tuple(X.columns), messages=tuple(messages), encoder=encoder, facts=facts)
 
 
 def _require_classes(y, target):

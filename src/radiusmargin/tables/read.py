@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.impute import SimpleImputer
 
 from . import formats
-from .checks import checked_task, clean_labels, listed, require_size
-from .delimited import read_csv
+from .checks import MANY_VALUES, checked_task, clean_labels, listed, require_size
+from .delimited import RawTable, read_csv
 from .frames import table_task
+from .numbers import read_numbers
+from .options import ReadOptions
 from .task import DataError, TaskData, UnknownNameError
 
 __all__ = ["read_rows", "read_table"]
@@ -20,17 +22,10 @@ __all__ = ["read_rows", "read_table"]
 TARGET_NAMES = ("target", "class", "label", "y")
 
 
-def read_table(
-    path: str | Path,
-    target: str | int | None = None,
-    *,
-    missing: Iterable[str] = (),
-    categories: Iterable[str] = (),
-    drop: Iterable[str] = (),
-) -> TaskData:
+def read_table(path: str | Path, target: str | int | None = None, **options: Any) -> TaskData:
     """Read a file with a table of features and labels.
 
-    The formats are CSV and TSV, ARFF and LIBSVM text (each also gzipped), Parquet and npz. The types of the columns are
+    The formats are CSV and TSV, ARFF and LIBSVM text (each also gzipped), spreadsheets (.xlsx), Parquet and npz. The types of the columns are
     inferred (:func:`~radiusmargin.tables.columns.column_kinds`) and reported in the ``messages`` of the result. Medians
     and categories are left to its ``encoder``, to be fitted on training rows.
 
@@ -41,10 +36,8 @@ def read_table(
         The column with the labels, by name or by position (negative from the end). By default the column
         called target, class, label or y, in any case; else the last one. In an npz file, the name of the
         array of labels. A LIBSVM file has its labels in front, so there it must be None.
-    missing : iterable of str
-        Words that stand for a missing value, in addition to the usual ones; for text tables.
-    categories, drop : iterable of str
-        Columns to treat as categories whatever they hold, and columns to leave out; for tables with named columns.
+    **options
+        As in :class:`ReadOptions`: what the table alone does not say.
 
     Returns
     -------
@@ -54,7 +47,8 @@ def read_table(
     ------
     DataError
         If the file is missing, empty or unreadable, if two columns have the same name, if there is no such target, or
-        if it holds one class only or features that are all constant.
+        if it holds one class only or features that are all constant; and where a guess would be needed to read it, with the
+        options that answer the question.
 
     Examples
     --------
@@ -71,25 +65,38 @@ def read_table(
     no column is named target, class, label or y: the last one, 'kind', is the target; one-hot encoded: hue
     >>> folder.cleanup()
     """
-    path = Path(path)
+    path, options = Path(path), ReadOptions(**options)
     suffix = kind_of_file(path)
-    if suffix in _FRAMES:
-        frame, messages = _FRAMES[suffix](path, missing)
-        column, said = choose_target(list(frame.columns), target)
-        return table_task(
-            frame, column, name=name_of_file(path), messages=[*messages, *said], categories=categories, drop=drop
-        )
-    if missing or categories or drop:
-        raise DataError(f"{path.name}: missing, categories and drop are for tables with named columns")
-    return _ARRAYS[suffix](path, target)
+    if suffix not in _FRAMES:
+        options.require_text_table(path)
+        return _ARRAYS[suffix](path, target)
+    if isinstance(target, str) and not options.columns:
+        options = replace(options, columns=(target,))
+    raw = _FRAMES[suffix](path, options)
+    column, said = choose_target(list(raw.frame.columns), target)
+    is_class = raw.frame[column].nunique() <= MANY_VALUES
+    numbers = read_numbers(raw, options, skip=[column] if is_class else ())
+    return table_task(numbers, column, name=name_of_file(path), messages=said, options=options)
 
 
-def read_rows(path, missing=()):
-    """Read rows to predict, with or without labels: a data frame, or the features of an npz or LIBSVM file."""
-    path = Path(path)
+def read_rows(path, options=None, facts=None):
+    """Read rows to predict, with or without labels: a data frame, or the features of an npz or LIBSVM file.
+
+    `facts` are those of the model: columns that it takes as text stay text, and marks are those of its table where the rows
+    leave them open.
+    """
+    path, options, facts = Path(path), options or ReadOptions(), facts or {}
     suffix = kind_of_file(path)
     if suffix in _FRAMES:
-        return _FRAMES[suffix](path, missing)[0]
+        kinds = facts.get("kinds") or {}
+        raw = _FRAMES[suffix](path, replace(options, columns=tuple(facts.get("columns", ()))))
+        skip = [name for name in raw.frame.columns if kinds and kinds.get(name) != "number"]
+        rows = read_numbers(raw, options, skip=skip, usual=facts.get("decimal", ""))
+        known = facts.get("decorations", {})
+        for name, found in rows.decorations.items():
+            if found != known.get(name, found):
+                raise DataError(f"column {name!r} is in {found}, and was in {known[name]} where the model was fitted")
+        return rows.frame
     if suffix == ".npz":
         arrays = formats.read_npz(path)
         found = next((arrays[key] for key in ("X", "data") if key in arrays), None)
@@ -190,9 +197,10 @@ def _read_libsvm(path, target) -> TaskData:
 
 
 _FRAMES = {
-    ".csv": lambda path, missing: read_csv(path, missing=missing),
-    ".tsv": lambda path, missing: read_csv(path, "\t", missing),
-    ".parquet": lambda path, missing: formats.read_parquet(path),
-    ".arff": lambda path, missing: formats.read_arff(path),
+    ".csv": read_csv,
+    ".tsv": lambda path, options: read_csv(path, replace(options, sep=options.sep or "\t")),
+    ".txt": read_csv,
+    ".parquet": lambda path, options: RawTable(*formats.read_parquet(path)),
+    ".arff": lambda path, options: RawTable(*formats.read_arff(path)),
 }
 _ARRAYS = {".npz": _read_npz, ".svm": _read_libsvm, ".libsvm": _read_libsvm}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class TaskData:
         Changes to the data and remarks on it, a sentence each.
     encoder : transformer or None
         Unfitted; encodes X as numbers, and is to be fitted on training rows (see `encoded`).
+    facts : dict
+        Plain data about how the table was read, which new rows are read with.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class TaskData:
     splits: tuple[tuple[np.ndarray, np.ndarray], ...] | None = None
     messages: tuple[str, ...] = ()
     encoder: Any = None
+    facts: dict = field(default_factory=dict)
 
     def rows(self, part: np.ndarray) -> Any:
         """Select rows of X by position."""

@@ -9,14 +9,16 @@ import click
 
 from ..._writing import check_output, write_file
 from .shared import (
+    LEARNING,
+    READING,
     Models,
     Names,
     console,
     default_jobs,
     progress_bar,
     reading_facts,
+    reading_options,
     show_table,
-    table_options,
 )
 
 __all__ = ["command"]
@@ -32,7 +34,7 @@ BUDGET = 60.0
 
 @click.command("compare")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@table_options
+@reading_options((*LEARNING, *READING))
 @click.option(
     "--datasets",
     type=Names(),

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..._writing import check_output, write_file
-from .shared import Models, console, reading_facts, table_options
+from .shared import LEARNING, READING, Models, console, reading_facts, reading_options
 
 __all__ = ["command"]
 
@@ -15,7 +15,7 @@ __all__ = ["command"]
 @click.command("fit")
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The model file, model.skops.")
-@table_options
+@reading_options((*LEARNING, *READING))
 @click.option("--model", type=Models(), help="Key or name of a model.  [default: the one to start with]")
 @click.option("--kernel", type=click.Choice(["linear", "rbf"]), help="Features of the model.  [default: linear]")
 @click.option("--inner-folds", type=click.IntRange(2), help="Folds of the choice of hyper-parameters.  [default: 5]")

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from ..._writing import check_output, write_file
-from .shared import Names, printable
+from .shared import READING, printable, reading_options
 
 __all__ = ["command"]
 
@@ -20,21 +20,21 @@ __all__ = ["command"]
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The CSV file to write.  [default: the terminal]")
-@click.option(
-    "--missing", type=Names(), default=(), help="Words that stand for a missing value, beside the model's own."
-)
-def command(model, table, output, missing):
+@reading_options(READING)
+def command(model, table, output, reading):
     """Predict the rows of TABLE with the file MODEL, as CSV.
 
     Columns are found by name; others are ignored. The label is the model's own decision; probabilities are made of its
     scores by a logistic model, and may prefer another class where the scores are close.
     """
+    from ...tables import ReadOptions
     from ...tables.read import read_rows
     from ..model_file import load_bundle
 
     check_output(output)
     bundle = load_bundle(model)
-    rows = read_rows(table, [*bundle.facts.get("missing", ()), *missing])
+    reading["missing"] = (*bundle.facts.get("missing", ()), *reading["missing"])
+    rows = read_rows(table, ReadOptions(**reading), bundle.facts)
     text = _csv(bundle.classes, *bundle.predict(rows))
     if output is None:
         click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)

@@ -26,6 +26,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 __all__ = [
+    "LEARNING",
+    "READING",
     "Models",
     "Names",
     "console",
@@ -33,9 +35,9 @@ __all__ = [
     "printable",
     "progress_bar",
     "reading_facts",
+    "reading_options",
     "show_json",
     "show_table",
-    "table_options",
 ]
 
 #: Seconds between lines about the progress where there is no terminal to draw a bar on.
@@ -101,32 +103,50 @@ class Models(Names):
         return [CompletionItem(done + comma + name) for name in names if name.startswith(last)]
 
 
-#: Options of how a table is read, which `table_options` adds to a command.
+#: Options of how a file is read, of every command that takes a table.
 READING = (
+    click.option("--missing", type=Names(), default=(), help="Words that stand for a missing value."),
+    click.option(
+        "--numbers", type=Names(), default=(), help="Columns of numbers: whatever is not one in them is missing."
+    ),
+    click.option("--sep", help="What separates columns: ';' or tab, for instance.  [default: found out]"),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of numbers.  [default: found out]"),
+    click.option("--thousands", help="Separator of thousands in numbers.  [default: found out]"),
+    click.option(
+        "--header/--no-header", default=None, help="Whether the first line names columns.  [default: found out]"
+    ),
+    click.option("--sheet", help="Sheet of a spreadsheet.  [default: the first]"),
+)
+
+#: Options that decide what of a table is learnt from.
+LEARNING = (
     click.option(
         "--target",
         help="Column with the labels, by name or position. By default target, class, label or y, else the last.",
     ),
-    click.option("--missing", type=Names(), default=(), help="Words that stand for a missing value."),
     click.option(
         "--categories", type=Names(), default=(), help="Columns that are categories, though they look like numbers."
     ),
     click.option("--drop", type=Names(), default=(), help="Columns to leave out."),
+    click.option("--date-format", help="Format of dates that fit several, such as %d/%m/%Y.  [default: found out]"),
 )
 
 
-def table_options(command):
-    """Add the options that say how a table is read; the command takes them as one dictionary, `reading`."""
+def reading_options(options):
+    """Decorator that adds options of how a table is read; the command takes them as one dictionary, `reading`."""
 
-    @wraps(command)
-    def gathered(**options):
-        reading = {name: options.pop(name) for name in names}
-        return command(reading=reading, **options)
+    def added(command):
+        @wraps(command)
+        def gathered(**given):
+            reading = {name: given.pop(name) for name in names}
+            return command(reading=reading, **given)
 
-    for option in reversed(READING):
-        gathered = option(gathered)
-    names = [parameter.name for parameter in gathered.__click_params__[-len(READING) :]]
-    return gathered
+        for option in reversed(options):
+            gathered = option(gathered)
+        names = [parameter.name for parameter in gathered.__click_params__[-len(options) :]]
+        return gathered
+
+    return added
 
 
 def reading_facts(reading) -> dict:

@@ -12,6 +12,7 @@ from ...tables import TaskData
 from ...tables.checks import checked_task, clean_labels
 from ...tables.delimited import read_csv
 from ...tables.formats import read_idx, read_npz, read_svmlight
+from ...tables.options import ReadOptions
 from . import generators
 from .encode import encode_frame
 
@@ -86,8 +87,8 @@ def _read_uci_zscored(name, path):
 
 
 def _read_uci(name, path):
-    frame, messages = read_csv(path, ",")
-    return frame_task(name, frame, messages)
+    raw = read_csv(path, ReadOptions(sep=",", decimal=".", header=True))
+    return frame_task(name, raw.frame, raw.messages)
 
 
 def frame_task(name, frame, messages=()) -> TaskData:
