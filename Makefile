@@ -124,11 +124,13 @@ sanitize: $(STAMP)
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	    $(BIN)/python -c '$(ASIDE); sys.exit(pytest.main(sys.argv[1:]))' -k 'not ctrl_c' tests/solvers/test_hinge.py tests/solvers/test_many_features.py tests/solvers/test_kernel.py tests/estimators/test_kernel_map.py tests/solvers/test_problems.py tests/hostile/test_invalid_arrays.py
 
-# Certificates of random problems, recomputed from their definition; and mutated model files, opened in a process of its own: an
-# error or labels, never a crash. About ten minutes.
+# Certificates of random problems, recomputed from their definition; mutated model files, opened in a process of its own: an
+# error or labels, never a crash; and tables written in many ways: the same numbers or a question. About ten minutes.
 MUTANTS ?= 20000
 PROBLEMS ?= 10000
+VARIANTS ?= 4000
 fuzz: $(STAMP)
+	$(ONE_THREAD) $(BIN)/python tests/fuzz/written_tables.py --variants $(VARIANTS)
 	$(ONE_THREAD) $(BIN)/python tests/fuzz/certificates.py --problems $(PROBLEMS)
 	$(ONE_THREAD) $(BIN)/python tests/fuzz/model_files.py --mutants $(MUTANTS)
 

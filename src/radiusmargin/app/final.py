@@ -47,14 +47,16 @@ def fit_final(
     spec = (spec or Spec("fit")).with_options(models=(model,), datasets=(task.name,))
     cell, *_ = make_plan(spec, {task.name: task})
     task = task if is_scale_free(cell) else dense(task)
-    smallest = np.unique(task.y, return_counts=True)[1].min()
+    values, counts = np.unique(task.y, return_counts=True)
+    rarest, smallest = values[counts.argmin()], int(counts.min())
     if smallest < 2:
         raise DataError(
-            "a class has a single row, which cannot be both learnt from and tested on: leave it out, or join classes"
+            f"class {rarest!s} has a single row, which cannot be both learnt from and tested on: leave it out, or join classes"
         )
     if smallest < cell.inner_folds:
         raise DataError(
-            f"the smallest class has {smallest} rows, too few for {cell.inner_folds} folds; see --inner-folds"
+            f"class {rarest!s} has {smallest} rows, too few for {cell.inner_folds} folds; see --inner-folds, leave it out, or"
+            " join classes"
         )
     encoder = None if task.encoder is None else clone(task.encoder).fit(task.X)
     X = task.X if encoder is None else encoder.transform(task.X)

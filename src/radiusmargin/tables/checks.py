@@ -45,11 +45,12 @@ def too_many_values(n_values, n_rows) -> bool:
 
 
 def clean_labels(y, name="target") -> np.ndarray:
-    """Convert labels to integers or strings; raise a DataError if the column looks like a quantity or an identifier.
+    """Convert labels to integers or strings without blanks around them; raise a DataError if the column looks like a
+    quantity or an identifier.
 
     >>> clean_labels([1.0, 2.0, 1.0])
     array([1, 2, 1])
-    >>> clean_labels(["yes", "no"]).tolist()
+    >>> clean_labels(["yes", "no "]).tolist()
     ['yes', 'no']
     """
     y = np.asarray(y)
@@ -57,6 +58,8 @@ def clean_labels(y, name="target") -> np.ndarray:
         y = y.astype(str)
     if y.dtype.kind == "S":
         y = np.char.decode(y, "utf-8", "replace")
+    if y.dtype.kind == "U":
+        y = np.char.strip(y)
     if y.dtype.kind not in "biufU":
         raise DataError(f"column {name!r} holds values of type {y.dtype}, not labels")
     if y.dtype.kind == "f" and not np.isfinite(y).all():

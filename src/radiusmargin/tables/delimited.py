@@ -47,14 +47,11 @@ class RawTable:
     messages : list of str
     marks : set of str
         Decimal marks that columns of numbers certainly have.
-    separator : str
-        What separates columns; empty for formats without text.
     """
 
     frame: object
     messages: list
     marks: frozenset = frozenset()
-    separator: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +95,7 @@ def read_csv(path, options: ReadOptions | None = None) -> RawTable:
         if unclear:
             texts = _parsed(pd, path, dialect, dtype=dict.fromkeys(unclear, str), usecols=unclear, **how)
             frame = frame.assign(**{name: texts[name] for name in unclear})
+    frame = _without_blanks(pd, frame, {*MISSING, *options.missing})
     codes = _codes(pd, frame, dialect)
     messages = list(dialect.messages)
     if codes:
@@ -108,7 +106,7 @@ def read_csv(path, options: ReadOptions | None = None) -> RawTable:
     marked = any(_has_mark(dialect, name) for name in fractions)
     if marked and dialect.decimal == ",":
         messages.append(DECIMAL_COMMAS)
-    return RawTable(frame, messages, frozenset([dialect.decimal] * marked), dialect.separator)
+    return RawTable(frame, messages, frozenset([dialect.decimal] * marked))
 
 
 def _parsed(pd, path, dialect, **how):
@@ -125,6 +123,15 @@ def _parsed(pd, path, dialect, **how):
             frame = pd.DataFrame()
     if frame.empty:
         raise DataError(f"{path} has a header line but no rows")
+    return frame
+
+
+def _without_blanks(pd, frame, missing):
+    """Set cells of text to missing that are so but for blanks around them, which quotes have kept."""
+    for name in frame.columns[[not pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]]:
+        gaps = frame[name].map(lambda cell: isinstance(cell, str) and cell.strip() in missing)
+        if gaps.any():
+            frame[name] = frame[name].mask(gaps.astype(bool))
     return frame
 
 

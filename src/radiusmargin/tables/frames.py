@@ -37,7 +37,9 @@ def table_task(table, target, *, name, messages=(), options=None) -> TaskData:
     if not labelled.all():
         messages.append(f"rows without a label left out: {(~labelled).sum()}")
         frame = frame.loc[labelled]
-    y = clean_labels(label_values(frame[target]), target)
+    raw = label_values(frame[target])
+    y = clean_labels(raw, target)
+    messages += _label_messages(raw, y, target)
     if target not in categories:
         _require_classes(y, target)
     X = frame.drop(columns=target).reset_index(drop=True)
@@ -50,6 +52,19 @@ def table_task(table, target, *, name, messages=(), options=None) -> TaskData:
     facts = {"decimal": table.mark, "decorations": table.decorations}
     encoder = TableEncoder(found.kinds)
     return TaskData(name, X, y, tuple(X.columns), messages=tuple(messages), encoder=encoder, facts=facts)
+
+
+def _label_messages(raw, y, target):
+    """Yield messages about labels that were joined, or differ so little that they may be the same."""
+    if y.dtype.kind != "U":
+        return
+    if len(np.unique(raw.astype(str))) > len(np.unique(y)):
+        yield f"blanks around labels of {target} taken away"
+    alike: dict = {}
+    for label in np.unique(y).tolist():
+        alike.setdefault(" ".join(label.casefold().split()), []).append(label)
+    for labels in (labels for labels in alike.values() if len(labels) > 1):
+        yield f"labels that differ in case or blanks only are classes of their own: {listed(map(repr, labels))}"
 
 
 def _require_classes(y, target):

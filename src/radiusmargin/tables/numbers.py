@@ -271,9 +271,7 @@ def read_numbers(raw, options, *, skip=(), usual="") -> ReadNumbers:
                 found[name] = column
     marks = {options.mark} if options.mark else {column.mark for column in found.values() if column.mark} | raw.marks
     mark = next(iter(marks)) if len(marks) == 1 else usual if not marks else ""
-    values = {
-        name: _with_mark(frame[name], column, options.mark, mark, raw.separator) for name, column in found.items()
-    }
+    values = {name: _with_mark(frame[name], column, options.mark, mark) for name, column in found.items()}
     return ReadNumbers(
         frame.assign(**values, **times),
         list(dict.fromkeys([*raw.messages, *_number_messages(found, values, times, mark)])),
@@ -303,7 +301,7 @@ def words_in_numbers(name, words, n_rows) -> str:
     )
 
 
-def _with_mark(series, column, given, usual, separator):
+def _with_mark(series, column, given, usual):
     """The numbers of a column by its own mark, else by that of the table; a DataError where neither decides."""
     own = column.mark
     if given:
@@ -313,8 +311,7 @@ def _with_mark(series, column, given, usual, separator):
             raise DataError(f"column {series.name!r} holds {shown}: no number with {given!r} as its decimal mark")
         own = given
     if own is None:
-        commas = any("," in text for text in column.texts[column.is_number])
-        own = usual or ("." if separator == "," and commas else None)
+        own = usual or None
     if own is None or np.isnan(column.readings[own or "."][column.is_number]).any():
         differ = column.readings["."] != column.readings[","]
         place = int(np.flatnonzero(column.is_number & differ)[0])
