@@ -213,7 +213,8 @@ def _require_one_reading(texts, dates, name):
         if differ.any():
             raise DataError(
                 f"column {name!r} holds dates such as {texts[differ].iloc[0]!r}, which may be {first} or {other}. Pass"
-                f" date_format={first!r} or date_format={other!r} (command line: --date-format {first} or --date-format {other})"
+                f" date_format={first!r} or date_format={other!r}"
+                f" (command line: --date-format {first} or --date-format {other}); convert columns of a data frame with pandas.to_datetime"
             )
 
 
