@@ -23,8 +23,8 @@ ARROWS = {
         "_blocks", "_checks", "_compat", "_linalg", "geometry", "kernels", "multiclass", "outofcore", "scatter", "solvers",
     },
     "search": {
-        "_blocks", "_checks", "_compat", "_linalg", "estimators", "geometry", "multiclass", "outofcore", "scatter", "solvers",
-        "tables",
+        "_blocks", "_checks", "_compat", "_linalg", "estimators", "geometry", "kernels", "multiclass", "outofcore", "scatter",
+        "solvers", "tables",
     },
     "tables": set(),
     "plots": {"_writing", "estimators", "geometry", "search"},

@@ -16,7 +16,7 @@ from .estimators import (
     SemiWhitening,
     SigmaSVM,
 )
-from .search import FSVMCV, AutoSVM
+from .search import FSVMCV, AutoSVM, AutoSVR
 from .tables import TableEncoder
 
 _moved.install()
@@ -24,6 +24,7 @@ _moved.install()
 __all__ = [  # noqa: RUF022 (grouped)
     # Start here: hyper-parameters are chosen by cross-validation.
     "AutoSVM",  # linear and kernel SVMs, tuned and averaged
+    "AutoSVR",  # the first model for a quantity: kernel regression, tuned and averaged
     "FSVMCV",  # the same search with every choice open; one kernel, linear by default
     # One model with given hyper-parameters.
     "FSVM",  # F-SVM: separator and metric learned together

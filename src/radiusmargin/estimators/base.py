@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -151,11 +151,58 @@ def by_rows(method):
     return of_rows
 
 
-class MarginEstimator(ClassifierMixin, CallbackSupportMixin, VersionedPickleMixin, BaseEstimator, ABC):
-    """Classifier that is linear in a feature space: the data, a feature map, or a kernel. Subclasses provide `fit`."""
+class CertifiedEstimator(CallbackSupportMixin, VersionedPickleMixin, BaseEstimator):
+    """Estimator of rows of numbers whose fit has a certificate."""
 
     _accepts_sparse = False
     _private_fitted = ("_model",)  # private fitted attributes; public ones end in an underscore
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def _reset(self):
+        """Delete the fitted attributes of an earlier fit, so that none survives if this fit fails or does not set it."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in self._private_fitted]:
+            delattr(self, name)
+
+    def _certify(self, found: Certificate):
+        """Set the certificate summed over all binary problems. NaN (no bound available) is kept."""
+        self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
+        self.dual_objective_ = min(found.dual_objective, self.objective_)
+        self.dual_gap_, self.max_dual_gap_ = relative_gap(self.objective_, self.dual_objective_), found.max_gap
+
+    def _validated(self, X):
+        check_is_fitted(self)
+        check_sparse_indices(X)
+        if is_plain_matrix(X, sparse_too=self._accepts_sparse):
+            return canonical(validate_data(self, X, reset=False, skip_check_array=True))
+        accept = "csr" if self._accepts_sparse else False
+        return canonical(validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False))
+
+
+class CertifiedRegressor(RegressorMixin, CertifiedEstimator):
+    """Certified estimator of one or several quantities."""
+
+    def _validated_both(self, X, y):
+        """Validate rows and targets of a fit."""
+        check_sparse_indices(X)
+        accept = "csr" if self._accepts_sparse else False
+        several = self.__sklearn_tags__().target_tags.multi_output
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=accept,
+            dtype=np.float64,
+            ensure_min_samples=2,
+            y_numeric=True,
+            multi_output=several,
+        )
+        return canonical(X), y.astype(float)
+
+
+class MarginEstimator(ClassifierMixin, CertifiedEstimator, ABC):
+    """Classifier that is linear in a feature space: the data, a feature map, or a kernel. Subclasses provide `fit`."""
 
     @by_rows
     def decision_function(self, X: Data) -> np.ndarray:
@@ -185,9 +232,6 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, VersionedPickleMixi
     def _fitted_model(self):
         check_is_fitted(self)
         return self._model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
 
     # The three methods that skl2onnx looks for; they return functions.
 
@@ -221,11 +265,6 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, VersionedPickleMixi
 
     # -- shared -------------------------------------------------------------------------------------------------
 
-    def _reset(self):
-        """Delete the fitted attributes of an earlier fit, so that none survives if this fit fails or does not set it."""
-        for name in [name for name in vars(self) if name.endswith("_") or name in self._private_fitted]:
-            delattr(self, name)
-
     def _keep(self, space, training, results, separators=None):
         """Set the fitted attributes from one result per problem; objectives are summed.
 
@@ -245,12 +284,6 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, VersionedPickleMixi
         self.support_, self.support_vectors_, self.dual_coef_ = training.kept[fit.support], fit.vectors, fit.dual_coef
         self.n_support_ = np.bincount(training.codes[fit.support], minlength=training.reduction.n_classes)
         self._certify(fit.certificate)
-
-    def _certify(self, found: Certificate):
-        """Set the certificate summed over all binary problems. NaN (no bound available) is kept."""
-        self.objective_, self.n_iter_ = found.objective, max(1, found.n_iter)
-        self.dual_objective_ = min(found.dual_objective, self.objective_)
-        self.dual_gap_, self.max_dual_gap_ = relative_gap(self.objective_, self.dual_objective_), found.max_gap
 
     def _warn_unless_converged(self, tol=None):
         tol = self.tol if tol is None else tol
@@ -324,14 +357,6 @@ class MarginEstimator(ClassifierMixin, CallbackSupportMixin, VersionedPickleMixi
                 check_class_labels(y)
             X, y = validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
         return canonical(X), y
-
-    def _validated(self, X):
-        check_is_fitted(self)
-        check_sparse_indices(X)
-        if is_plain_matrix(X, sparse_too=self._accepts_sparse):
-            return canonical(validate_data(self, X, reset=False, skip_check_array=True))
-        accept = "csr" if self._accepts_sparse else False
-        return canonical(validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

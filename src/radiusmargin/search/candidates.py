@@ -202,15 +202,20 @@ def is_text(X) -> bool:
 
 
 def gammas_of(gamma, kernel, X, groups=None) -> tuple:
-    """Return the given gammas, or for "scale" multiples that suit standardised features; a category column counts once."""
+    """Return the given gammas, or for "scale" multiples that suit standardised features."""
     if kernel not in MULTIPLES or not (isinstance(gamma, str) and gamma == "scale"):
         return tuple(listed(gamma))
+    return tuple(multiple / varying_features(X, groups) for multiple in MULTIPLES[kernel])
+
+
+def varying_features(X, groups=None) -> int:
+    """Return the number of features that are not constant, at least one; a category column counts once."""
     spread = X.max(axis=0) - X.min(axis=0)
     varying = spread.count_nonzero() if sparse.issparse(spread) else np.count_nonzero(spread)
     if groups is not None:
         several = groups[(groups >= 0) & (spread > 0)]
         varying -= len(several) - len(np.unique(several))
-    return tuple(multiple / max(1, varying) for multiple in MULTIPLES[kernel])
+    return max(1, int(varying))
 
 
 def row_rounds(codes) -> list[np.ndarray | None]:

@@ -173,7 +173,9 @@ class LeastSquaresResult:
         return relative_gap(self.objective, self.dual_objective)
 
 
-def certified(K: np.ndarray, y: np.ndarray, coef: np.ndarray, ridge: float, weight: np.ndarray) -> LeastSquaresResult:
+def certified(
+    K: np.ndarray, y: np.ndarray, coef: np.ndarray, ridge: float | np.ndarray, weight: np.ndarray
+) -> LeastSquaresResult:
     """Return the intercepts and objectives of coefficients that sum to zero.
 
     Parameters
@@ -181,7 +183,7 @@ def certified(K: np.ndarray, y: np.ndarray, coef: np.ndarray, ridge: float, weig
     K : ndarray of shape (n, n)
         Kernel values.
     y, coef : ndarray of shape (n, T)
-    ridge : float
+    ridge : float or ndarray of shape (T,)
     weight : ndarray of shape (n,)
         Positive.
     """
@@ -194,26 +196,29 @@ def certified(K: np.ndarray, y: np.ndarray, coef: np.ndarray, ridge: float, weig
 
 
 def certified_linear(
-    rows: np.ndarray, y: np.ndarray, fit: tuple[np.ndarray, np.ndarray], ridge: float, weight: np.ndarray
+    blocks: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]], coef: np.ndarray, ridge: float | np.ndarray
 ) -> LeastSquaresResult:
-    """Return the objectives of coefficients of explicit features; the dual point are the residuals over the ridge.
+    """Return the intercepts and objectives of coefficients of explicit features; the dual point are the residuals over the ridge.
 
     Parameters
     ----------
-    rows : ndarray of shape (n, m)
-    y : ndarray of shape (n, T)
-    fit : (coef of shape (m, T), intercept of shape (T,))
-    ridge : float
-    weight : ndarray of shape (n,)
-        Positive.
+    blocks : iterable of (features, targets, weights)
+        All training rows.
+    coef : ndarray of shape (m, T)
+    ridge : float or ndarray of shape (T,)
     """
-    coef, intercept = fit
-    residuals = y - rows @ coef - intercept
-    intercept = intercept + weight @ residuals / weight.sum()
-    residuals -= weight @ residuals / weight.sum()
-    objective = (ridge * (coef**2).sum(axis=0) + weight @ residuals**2) / 2
-    gap = ridge * ((coef - rows.T @ (weight[:, None] * residuals) / ridge) ** 2).sum(axis=0) / 2
-    return LeastSquaresResult(coef, intercept, objective, objective - gap)
+    sums = None
+    for rows, y, weight in blocks:
+        residuals = y - rows @ coef
+        scaled = weight[:, None] * residuals
+        found = (weight.sum(), scaled.sum(axis=0), weight @ rows, rows.T @ scaled, weight @ residuals**2)
+        sums = found if sums is None else tuple(map(np.add, sums, found))
+    total, first, features, products, squares = sums
+    intercept = first / total
+    squares = np.maximum(squares - total * intercept**2, 0.0)
+    distance = coef - (products - np.outer(features, intercept)) / ridge
+    objective = (ridge * (coef**2).sum(axis=0) + squares) / 2
+    return LeastSquaresResult(coef, intercept, objective, objective - ridge * (distance**2).sum(axis=0) / 2)
 
 
 def least_squares_svm(
