@@ -52,24 +52,11 @@ def test_table_1_has_the_sizes_of_the_paper_and_those_found():
     }
 
 
-def test_all_makes_what_the_data_allow_and_says_what_it_left_out(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RADIUSMARGIN_DATA", raising=False)
-    monkeypatch.setattr(reproduce, "PAPER", ("table1", "figure1", "table2", "map-figure"))
-    assert main(["reproduce", "all", "--quick", "--out", "out"]) == 0
-    assert "table2 left out: ida/breast-cancer was not found" in capsys.readouterr().out
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 2
-    assert "Table 1: the sets" in page
-    assert "table2 was left out" in page
-    made = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"table1.md", "figure1.png", "figure1.svg", "maps.png", "maps.svg", "report.html"} <= made
-
-
 def test_every_name_can_be_made():
-    from radiusmargin.paper import builtin_specs
+    from radiusmargin.paper import builtin_specs, whole
 
-    assert set(reproduce.PAPER) <= set(figures.PICTURES) | set(builtin_specs())
+    known = {*figures.PICTURES, *builtin_specs()}
+    assert {*reproduce.TABLES, *whole.PAPER, *whole.BEYOND} <= known
 
 
 def test_a_figure_of_ones_own_set(tmp_path, monkeypatch, capsys):

@@ -7,7 +7,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from radiusmargin.paper.data import available, load, registry
+from radiusmargin.paper.data import available, load, loaders, registry
 from radiusmargin.paper.data.describe import describe_folder, main, to_json
 from radiusmargin.paper.data.readers import LARGE_FILES
 from radiusmargin.tables import DataError
@@ -30,6 +30,7 @@ GERMAN = "purpose,amount,target\ncar,1,good\n?,5,bad\nhouse,?,good\ncar,7,bad\nf
 def folder(tmp_path, monkeypatch):
     """A data folder with one small set of each kind, and a registry that describes it."""
     monkeypatch.delenv("RADIUSMARGIN_DATA", raising=False)
+    monkeypatch.setattr(loaders, "BUNDLED", tmp_path / "nothing comes with the package")
     for group in ("ida", "uci", "uci_zscored", "large"):
         (tmp_path / group).mkdir()
     X, y = np.arange(12.0).reshape(6, 2), np.array([-1, 1] * 3, dtype=np.int8)

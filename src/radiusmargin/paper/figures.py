@@ -1,17 +1,15 @@
-"""Tables and figures as they are shown: made of an experiment or by themselves, written to files, joined to one page.
+"""Tables and figures as they are shown: made of an experiment or by themselves, written to files.
 
 An item that needs no cells (the sizes of Table 1, the picture of Figure 1, the maps) is a function here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sklearn.preprocessing import StandardScaler
 
-from .._writing import write_file
 from ..estimators import FSVM
 from . import outputs
 from .captions import single_facts
@@ -19,10 +17,11 @@ from .data.loaders import load
 from .data.registry import get_dataset
 from .neighbours import maps
 from .printed import PAPER_ROWS, paper_sizes
-from .tables import Table, TableCell, to_html
+from .summary import Summary
+from .tables import Table, TableCell
 from .workflow import Outcome
 
-__all__ = ["PICTURES", "ReportItem", "figure1", "from_outcome", "joined", "map_figure", "save_figures", "table1"]
+__all__ = ["PICTURES", "ReportItem", "figure1", "from_outcome", "map_figure", "save_figures", "table1"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +32,14 @@ class ReportItem:
     table: Table | None = None
     figures: dict = field(default_factory=dict)
     text: str = ""
+    summary: Summary | None = None
 
 
 def from_outcome(outcome: Outcome) -> ReportItem:
     """The table of an experiment, and its figure where it has one."""
     table, figure = outputs.main_table(outcome), outputs.main_figure(outcome)
-    return ReportItem(table.title, table, {} if figure is None else {outcome.spec.name: figure})
+    figures = {} if figure is None else {outcome.spec.name: figure}
+    return ReportItem(table.title, table, figures, summary=outcome.summary)
 
 
 def table1() -> ReportItem:
@@ -116,23 +117,3 @@ def save_figures(item: ReportItem, folder: Path) -> list[Path]:
     from ..plots.files import save_figure
 
     return [path for name, figure in item.figures.items() for path in save_figure(figure, folder / name)]
-
-
-def joined(items: Iterable[ReportItem], skipped: dict[str, str], path: Path) -> Path:
-    """All items in one page, with a line for each that could not be made."""
-    from .page import Section, render_report
-
-    items = list(items)
-    sections = []
-    for item in items:
-        figure = next(iter(item.figures.values()), None)
-        table = to_html(item.table) if item.table else ""
-        sections.append(Section(item.title, item.text, table, figure, alt=item.title))
-    page = render_report(
-        "The F-SVM paper, run again",
-        subtitle="Our numbers beside the paper's, with the protocol under every table.",
-        facts=[(str(len(items)), "tables and figures")],
-        findings=[f"{name} was left out: {reason}" for name, reason in skipped.items()],
-        sections=sections,
-    )
-    return write_file(path, page)

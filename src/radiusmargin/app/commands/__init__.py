@@ -15,7 +15,7 @@ from .shared import console
 
 __all__ = ["cli", "run"]
 
-COMMANDS = ("compare", "fit", "predict", "describe", "export", "reproduce", "datasets", "info", "completion")
+COMMANDS = ("paper", "compare", "fit", "predict", "describe", "export", "reproduce", "datasets", "info", "completion")
 
 
 class _Lazy(click.Group):

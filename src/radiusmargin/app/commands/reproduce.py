@@ -9,21 +9,20 @@ from pathlib import Path
 import click
 
 from ..._writing import check_folder, check_output
-from ...tables import DataError
 from .faces import FACE_NAMES, load_faces, write_faces
 from .shared import Names, console, default_jobs, progress_bar, show_table
 
 __all__ = ["command"]
 
-#: What "all" makes, in the order of its page; faces have commands of their own.
-PAPER = (
+#: What is not of faces.
+TABLES = (
     "table1", "figure1", "table2", "table2-uci", "table3", "table4", "table5", "figure2", "transformations", "maps",
     "map-figure", "criteria",
 )  # fmt: skip
 
 
 @click.command("reproduce")
-@click.argument("what", metavar="|".join([*PAPER, *FACE_NAMES, "all", "FILE.toml"]))
+@click.argument("what", metavar="|".join([*TABLES, *FACE_NAMES, "all", "FILE.toml"]))
 @click.option(
     "--protocol",
     type=click.Choice(["nested", "paper", "test-fold"]),
@@ -55,7 +54,7 @@ def command(context, what, protocol, jobs, quick, out, offline, differences, int
     """Run the paper's experiments and print our numbers beside its own.
 
     Needs the IDA and UCI sets, and LFW for table6 and figures 3 to 5: set RADIUSMARGIN_DATA to their folder. "all" is
-    everything but the faces, as far as the data are there, joined in OUT/report.html. transformations, maps,
+    what `radiusmargin paper` makes. transformations, maps,
     map-figure (nearest neighbours after a learned transformation), criteria (choosing without folds), table6-narrow,
     table6-wide, table6-best and view1 (faces) go beyond the paper. The cells go to OUT/cells.jsonl as they are finished:
     stop it at any time, and the next call goes on from there. FILE.toml is a specification of your own.
@@ -70,11 +69,14 @@ def command(context, what, protocol, jobs, quick, out, offline, differences, int
         raise click.UsageError(f"--out must be a folder, and {out} is a file")
     check_folder(out)
     into = _checked_block(into, what)
-    how = {"protocol": protocol, "jobs": jobs, "quick": quick, "offline": offline}
-    make = partial(_one, options=options, out=out, differences=differences, **how)
     if what == "all":
-        return _all(make, out)
-    item, failed, details = make(what)
+        from ...paper.whole import BEYOND, PAPER
+        from .paper import make_paper
+
+        make = partial(make_exhibit, out=out, jobs=jobs, quick=quick, protocol=protocol, options=options)
+        return make_paper(make, out, [*PAPER, *BEYOND], quick=quick)
+    how = {"protocol": protocol, "jobs": jobs, "quick": quick, "offline": offline}
+    item, failed, details, _ = _one(what, options=options, out=out, differences=differences, **how)
     if into is not None:
         _write_blocks(*into, _call(context), {"": item.table} | {f"-{end}": table for end, table in details.items()})
     return 1 if failed else 0
@@ -123,34 +125,31 @@ def _write_blocks(page, block, call, tables):
                 console().print(f"wrote {path}", markup=False)
 
 
-def _all(make, out) -> int:
-    """Everything whose data are there, then one page; the exit code says whether a cell failed."""
-    from ...paper import figures
+#: Options of a call that leaves them all open.
+OPEN = dict.fromkeys(("runs", "datasets", "models", "baseline", "budget"))
 
-    made, skipped = {}, {}
-    for name in PAPER:
-        try:
-            made[name] = make(name)
-        except DataError as error:
-            skipped[name] = str(error).partition("\n")[0]
-            console().print(f"{name} left out: {skipped[name]}", style="yellow", markup=False)
-    path = figures.joined((item for item, _, _ in made.values()), skipped, out / "report.html")
-    console().print(f"wrote {path}", markup=False)
-    return 1 if any(failed for _, failed, _ in made.values()) else 0
+
+def make_exhibit(name, *, out, jobs, quick, protocol=None, options=OPEN):
+    """Make a table or figure of what data there are: (item, cells that failed, missing data sets and why)."""
+    if name in FACE_NAMES:
+        options, protocol = {**options, "runs": None, "datasets": None}, None
+    how = {"protocol": protocol, "jobs": jobs, "quick": quick, "offline": False, "as_available": True}
+    item, failed, _, missing = _one(name, options=options, out=out, differences=False, **how)
+    return item, failed, missing
 
 
 def _one(name, *, options, out, differences, **how):
-    """(item, number of cells that failed, tables behind it); its files are written and its tables are shown."""
+    """(item, cells that failed, tables behind it, missing data sets); its files are written and its tables are shown."""
     from ...paper import figures, outputs
     from ...paper.tables import write_table
 
-    details = {}
+    details, missing = {}, {}
     if name in figures.PICTURES:
         item, failed, written = _picture(figures.PICTURES[name], name, options), 0, []
         if item.table is not None:
             written = write_table(item.table, out, name)
     else:
-        outcome = _experiment(name, options=options, out=out, **how)
+        outcome, missing = _experiment(name, options=options, out=out, **how)
         item, failed = figures.from_outcome(outcome), outcome.n_failed
         details = outputs.details(outcome) if differences else {}
         written = outputs.write_all(outcome, out, details)  # first of all, for a terminal may go away
@@ -163,7 +162,7 @@ def _one(name, *, options, out, differences, **how):
         show_table(table, terminal)
     for path in written:
         terminal.print(f"wrote {path}", markup=False)
-    return item, failed, details
+    return item, failed, details, missing
 
 
 def _picture(make, name, options):
@@ -174,9 +173,10 @@ def _picture(make, name, options):
     return make(datasets[0] if "/" in datasets[0] else f"ida/{datasets[0]}")
 
 
-def _experiment(name, *, protocol, options, jobs, quick, out, offline):
+def _experiment(name, *, protocol, options, jobs, quick, out, offline, as_available=False):
     from ...paper import load_spec, workflow
     from ...paper.catalogue import resolve_models
+    from ...paper.stand_ins import load_available
 
     spec = load_spec(name, quick=quick)
     against = options["baseline"] and resolve_models([options["baseline"]])[0]
@@ -187,9 +187,16 @@ def _experiment(name, *, protocol, options, jobs, quick, out, offline):
     models = resolve_models(spec.models)  # a wrong name is told before the data are read
     if against and against not in models:
         raise click.UsageError(f"--against must be one of the models compared, {', '.join(models)}; got {against}")
-    spec, tasks = load_faces(spec, offline) if spec.protocol == "pairs" else (spec, workflow.load_tasks(spec))
+    missing = {}
+    if spec.protocol == "pairs":
+        spec, tasks = load_faces(spec, offline)
+    elif as_available:
+        spec, tasks, missing = load_available(spec)
+    else:
+        tasks = workflow.load_tasks(spec)
     with progress_bar(spec.name) as progress:
-        return workflow.run_experiment(spec, tasks, out / "cells.jsonl", jobs=jobs or default_jobs(), progress=progress)
+        how = {"jobs": jobs or default_jobs(), "progress": progress}
+        return workflow.run_experiment(spec, tasks, out / "cells.jsonl", **how), missing
 
 
 def _known_sets(names, spec):

@@ -11,20 +11,23 @@ import numpy as np
 
 from ...tables import DataError, TaskData
 from ...tables.checks import import_pandas
-from .readers import builtin_task, file_task, frame_task
+from .readers import STAND_INS, builtin_task, file_task, frame_task, stand_in
 from .registry import Dataset, get_dataset, list_datasets
 
 __all__ = ["Availability", "available", "load"]
 
 DATA_VARIABLE = "RADIUSMARGIN_DATA"
 
+#: Sets that come with the package, in the layout of a data folder.
+BUNDLED = Path(__file__).parent
 
-def load(name: str, *, data_home: str | Path | None = None) -> TaskData:
+
+def load(name: str, *, data_home: str | Path | None = None, generate: bool = False) -> TaskData:
     """Load a data set of the registry.
 
-    Generated sets and scikit-learn's own are always there. For the others the data folder is searched and
-    the files are compared with the registry's checksums; a set that is not there is fetched from OpenML
-    where it has an id and there is a network.
+    Generated sets, scikit-learn's own and seven of UCI that come with the package are always there. For the others the data
+    folder is searched and the files are compared with the registry's checksums; a set that is not there is fetched from
+    OpenML where it has an id and there is a network.
 
     Parameters
     ----------
@@ -33,6 +36,9 @@ def load(name: str, *, data_home: str | Path | None = None) -> TaskData:
         :func:`~radiusmargin.paper.data.list_datasets`.
     data_home : str, Path or None
         The data folder; by default the environment variable ``RADIUSMARGIN_DATA``.
+    generate : bool, default=False
+        Where the file of UCI's twonorm, ringnorm or waveform is not there, draw as many rows from its generator, rather than
+        ask OpenML; ``messages`` say so.
 
     Returns
     -------
@@ -60,6 +66,8 @@ def load(name: str, *, data_home: str | Path | None = None) -> TaskData:
             for path, file in zip(paths, dataset.files, strict=True):
                 _verify(path, file.sha256)
             task = file_task(name, paths)
+        elif generate and name in STAND_INS:
+            task = stand_in(name, dataset.n_samples)
         else:
             task = _from_openml(dataset, looked)
     notes = (dataset.note,) if dataset.note else ()
@@ -108,6 +116,8 @@ def _availability(dataset, data_home) -> Availability:
     paths, looked = _find(dataset, data_home)
     if paths is not None:
         same = all(_sha256(path) == file.sha256 for path, file in zip(paths, dataset.files, strict=True))
+        if same and paths[0].is_relative_to(BUNDLED):
+            return Availability(dataset, "built in", ("in the package",))
         return Availability(dataset, "found" if same else "changed", tuple(map(str, paths)))
     if dataset.openml_id is None:
         return Availability(dataset, "missing", tuple(looked))
@@ -117,11 +127,14 @@ def _availability(dataset, data_home) -> Availability:
 def _find(dataset, data_home):
     """The set's files, or None, and a line for each place without them."""
     home = data_home if data_home is not None else os.environ.get(DATA_VARIABLE)
-    if not home:
-        return None, [f"no data folder: data_home was not given and {DATA_VARIABLE} is not set"]
-    paths = [Path(home, file.path) for file in dataset.files]
-    absent = [f"{path}: no such file" for path in paths if not path.is_file()]
-    return (None, absent) if absent else (paths, [])
+    looked = [f"no data folder: data_home was not given and {DATA_VARIABLE} is not set"]
+    if home:
+        paths = [Path(home, file.path) for file in dataset.files]
+        looked = [f"{path}: no such file" for path in paths if not path.is_file()]
+        if not looked:
+            return paths, []
+    bundled = [BUNDLED / file.path for file in dataset.files]
+    return (bundled, []) if all(path.is_file() for path in bundled) else (None, looked)
 
 
 def _sha256(path) -> str:

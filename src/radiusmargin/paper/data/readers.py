@@ -16,7 +16,7 @@ from ...tables.options import ReadOptions
 from . import generators
 from .encode import encode_frame
 
-__all__ = ["BUILTIN", "LARGE_FILES", "SKLEARN", "builtin_task", "file_task", "frame_task"]
+__all__ = ["BUILTIN", "LARGE_FILES", "SKLEARN", "STAND_INS", "builtin_task", "file_task", "frame_task", "stand_in"]
 
 #: The generated tasks, small and with fixed seeds, so that every user sees the same numbers.
 BUILTIN = {
@@ -26,6 +26,13 @@ BUILTIN = {
     "waveform-binary": partial(generators.make_waveform, 600, binary=True, random_state=0),
     "ill-conditioned": partial(generators.make_ill_conditioned, 500, random_state=0),
     "gaussian-mixture": partial(generators.make_gaussian_mixture, 600, 10, n_classes=3, random_state=0),
+}
+
+#: Published samples of generators, whose place another sample of the same size can take.
+STAND_INS = {
+    "uci/ringnorm": generators.make_ringnorm,
+    "uci/twonorm": generators.make_twonorm,
+    "uci/waveform": generators.make_waveform,
 }
 
 #: What scikit-learn carries with it.
@@ -57,6 +64,13 @@ def builtin_task(name) -> TaskData:
         return checked_task(name, X, y, _numbered(X))
     bunch = SKLEARN[key]()
     return checked_task(name, bunch.data, bunch.target, bunch.feature_names)
+
+
+def stand_in(name, n_samples) -> TaskData:
+    """A sample from the generator of a set, in the place of the published one."""
+    X, y = STAND_INS[name](n_samples, random_state=0)
+    told = f"drawn here, {n_samples:,} rows from the generator: not the published sample"
+    return checked_task(name, X, y, _numbered(X), messages=[told])
 
 
 def file_task(name, paths) -> TaskData:
