@@ -266,3 +266,87 @@ def test_where_nobody_sees_a_bar_lines_tell_the_progress(capsys, monkeypatch):
         for _ in range(3):
             step({"cell": {"dataset": "a", "model": "b"}, "status": "ok"})
     assert capsys.readouterr().err.splitlines() == ["cells: 2 of 3, about 30 s left"]
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A folder with a table, and a quick model of it."""
+    folder = tmp_path_factory.mktemp("fitted")
+    write_table(folder)
+    assert main(["fit", str(folder / "toys.csv"), "--model", "logistic", "-o", str(folder / "m.skops")]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["predict", "m.skops", "new.csv", "-o", "new.csv"],
+            "new.csv is read by this command, and is not written over",
+        ),
+        (["predict", "m.skops", "new.csv", "-o", "m.skops"], "m.skops is read by this command"),
+        (["fit", "toys.csv", "-o", "toys.csv"], "name it toys.skops, not toys.csv"),
+        (["fit", "toys.csv", "-o", "x.pkl"], "name it x.skops, not x.pkl"),
+        (["fit", "toys.csv", "-o", "x.skops", "--report", "toys.csv"], "toys.csv is read by this command"),
+        (["compare", "toys.csv", "--csv", "toys.csv"], "toys.csv is read by this command"),
+        (["compare", "toys.csv", "--save", "model.joblib"], "name it model.skops, not model.joblib"),
+        (["predict", "m.skops", "new.csv", "--keep", "name"], "there is no column name"),
+    ],
+)
+def test_inputs_are_not_written_over(fitted, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(fitted)
+    (fitted / "new.csv").write_text("a,b,c,hue\n1,2,3,red\n", encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in fitted.iterdir()}
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in fitted.iterdir()} == before
+
+
+def test_predict_says_what_is_unusual_and_keeps_columns(fitted, monkeypatch, capsys):
+    monkeypatch.chdir(fitted)
+    (fitted / "new.csv").write_text("key,a,b,c,hue\n007,1,,3,red\n008,900,,1,violet\n", encoding="utf-8")
+    assert main(["predict", "new.csv", "m.skops", "--keep", "key,hue", "--notes"]) == 0  # the other way round
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert lines[0] == "key,hue,label,score_yes,probability_no,probability_yes,note"
+    assert lines[1].startswith("007,red,")
+    assert lines[2].startswith("008,violet,")
+    assert lines[2].endswith(",a out of range; hue not seen")
+    assert "the model file comes first" in told.err
+    assert "b: empty in all 2 rows" in told.err
+    assert "hue: 1 row with values that the model has not seen: 'violet'" in told.err
+    assert "a: 1 row far outside" in told.err
+
+
+def test_new_rows_are_read_as_the_table_was(tmp_path, monkeypatch, capsys):
+    """One row alone says nothing of its marks, its dates or its header: the model does."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{(i % 9) + 1},{i:03d};{i % 12 + 1:02d}/{i % 28 + 1:02d}/2021;{'uv'[i % 2]}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("a;day;y\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    assert main(["fit", "t.csv", "--model", "logistic", "--decimal", ",", "-o", "m.skops"]) == 0
+    capsys.readouterr()
+    for text in ("a;day\n4.297;03/04/2021\n", "a;day\n4297;03/04/2021\n"):
+        (tmp_path / "new.csv").write_text(text, encoding="utf-8")
+        assert main(["predict", "m.skops", "new.csv", "--sep", ";"]) == 0
+    first, second = capsys.readouterr().out.split("label")[1:]
+    assert first == second
+
+
+def test_fit_names_its_metric_and_small_models_have_small_files(fitted, capsys):
+    assert main(["describe", str(fitted / "m.skops")]) == 0
+    assert "accuracy 0." in capsys.readouterr().out
+    assert (fitted / "m.skops").stat().st_size < 50_000  # a third of it was three times as much
+
+
+def test_models_of_experiments_are_not_fitted(fitted, tmp_path, capsys):
+    assert main(["fit", str(fitted / "toys.csv"), "--model", "knn-lda", "-o", str(tmp_path / "k.skops")]) == 1
+    assert "not a model to keep" in capsys.readouterr().err
+
+
+def test_a_file_with_few_facts_is_described(fitted, tmp_path, capsys):
+    from radiusmargin.app import Bundle, load_bundle, save_bundle
+
+    bundle = load_bundle(fitted / "m.skops")
+    save_bundle(Bundle(bundle.pipeline, None, {"columns": bundle.facts["columns"]}), tmp_path / "few.skops")
+    assert main(["describe", str(tmp_path / "few.skops")]) == 0
+    assert capsys.readouterr().out == "columns      a (number), b (number), c (number), hue (number)\n"

@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from radiusmargin.paper import Spec, Store, Summary, execute, make_plan
 from radiusmargin.paper.cells import OutOfTime, run_cell, time_limit
 from radiusmargin.paper.metrics import METRICS, roc_auc
 from radiusmargin.paper.recommend import recommend
+from radiusmargin.paper.splits import inner_folds, outer_split
 from radiusmargin.paper.statistics import holm, nemenyi
 from radiusmargin.paper.workflow import Outcome, affordable_rows
 from radiusmargin.tables import DataError, TaskData
@@ -177,8 +179,6 @@ def test_nothing_is_fitted_on_test_rows():
     X[::7, 0] = np.nan
     task = TaskData("toy", X, plain.y, tuple("abcde"), encoder=Spy())
     plan = make_plan(Spec("toy", models=("svm",), folds=3, inner_folds=2, budget=2), {"toy": task})
-    from radiusmargin.paper.splits import outer_split
-
     for cell in plan:
         record = run_cell(cell, task)
         assert record["status"] == "ok", record.get("traceback")
@@ -243,3 +243,28 @@ def test_the_area_of_several_classes_is_the_mean_of_each_against_the_rest():
     y = np.array([0, 1, 2, 0, 1, 2])
     assert roc_auc(y, np.eye(3)[y], [0, 1, 2]) == 1.0
     assert roc_auc(np.zeros(3), np.ones(3), [0, 1]) is None
+
+
+def test_groups_are_on_one_side_of_every_split():
+    plain = toy_task(n=60)
+    task = replace(plain, groups=np.array([f"g{i}" for i in np.arange(60) // 4]))
+    plan = make_plan(Spec("toy", models=("svm",), folds=3, inner_folds=2, budget=2), {"toy": task})
+    assert plan[0].data != make_plan(Spec("toy", models=("svm",)), {"toy": plain})[0].data
+    for cell in plan:
+        train, test = outer_split(task, cell)
+        assert not set(task.groups[train]) & set(task.groups[test])
+        for learnt, held_out in inner_folds(task.y[train], cell, task.groups[train]):
+            assert not set(task.groups[train][learnt]) & set(task.groups[train][held_out])
+    assert run_cell(plan[0], task)["status"] == "ok"
+    few = replace(plain, groups=np.where(np.arange(60) < 30, "a", "b"))
+    assert "2 groups are too few for 3 folds" in run_cell(plan[0], few)["error"]
+
+
+def test_in_time_models_are_tested_on_later_rows():
+    task = replace(toy_task(n=60), in_time=True)
+    plan = make_plan(Spec("toy", models=("svm",), folds=3, inner_folds=2, budget=2), {"toy": task})
+    splits = [outer_split(task, cell) for cell in plan]
+    assert all(train.max() < test.min() for train, test in splits)
+    assert run_cell(plan[0], task)["status"] == "ok"
+    late = replace(task, y=np.arange(60) // 30)
+    assert "do not hold two rows of every class" in run_cell(plan[0], late)["error"]

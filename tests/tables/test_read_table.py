@@ -196,8 +196,8 @@ def test_missing_file(tmp_path, suffix):
 
 
 def test_unknown_kind_and_folder(tmp_path, write):
-    with pytest.raises(DataError, match=r"unknown file format '.xlsx'; known are .csv"):
-        read_table(write("t.xlsx", "a"))
+    with pytest.raises(DataError, match=r"unknown file format '.xyz'; known are .csv"):
+        read_table(write("t.xyz", "a"))
     with pytest.raises(DataError, match="is a folder"):
         read_table(tmp_path)
 

@@ -13,7 +13,8 @@ from ..paper import Spec, make_plan
 from ..paper.captions import provenance
 from ..paper.catalogue import is_scale_free, model_name
 from ..paper.cells import fit_chosen, refittable
-from ..paper.metrics import calibrate
+from ..paper.metrics import METRICS, calibrate
+from ..paper.neighbours import NEIGHBOURS
 from ..paper.splits import inner_folds
 from ..paper.tuning import choose, final_estimator
 from ..paper.workflow import dense
@@ -24,6 +25,9 @@ __all__ = ["DEFAULT_MODEL", "fit_final"]
 
 #: What `fit` fits when no model is named, a key of the catalogue.
 DEFAULT_MODEL = "auto"
+
+#: The values of a category are kept in the model file if there are no more of them.
+MOST_VALUES = 1000
 
 #: Attributes of a model that prove how far from the optimum it is.
 CERTIFICATE = ("objective_", "dual_objective_", "dual_gap_", "max_dual_gap_")
@@ -46,6 +50,8 @@ def fit_final(
     """
     spec = (spec or Spec("fit")).with_options(models=(model,), datasets=(task.name,))
     cell, *_ = make_plan(spec, {task.name: task})
+    if any(cell.model == entry.key for entry in NEIGHBOURS):
+        raise DataError(f"{cell.model} is a row of an experiment with neighbours, not a model to keep; fit another one")
     task = task if is_scale_free(cell) else dense(task)
     values, counts = np.unique(task.y, return_counts=True)
     rarest, smallest = values[counts.argmin()], int(counts.min())
@@ -61,14 +67,15 @@ def fit_final(
     encoder = None if task.encoder is None else clone(task.encoder).fit(task.X)
     X = task.X if encoder is None else encoder.transform(task.X)
     with threadpool_limits(limits=1):  # small fits, of which threads make none quicker
-        folds = inner_folds(task.y, replace(cell, dataset=cell.data))  # what the file is called decides nothing
+        cell_of_data = replace(cell, dataset=cell.data)  # what the file is called decides nothing
+        folds = inner_folds(task.y, cell_of_data, task.groups, task.in_time)
         chosen = choose(cell, X, task.y, folds)
         fitted, _ = fit_chosen(cell, chosen, X, task.y)
         calibration = calibrate(refittable(fitted, cell.inner_folds), X, task.y)
     if "cv" in final_estimator(fitted).get_params():
         final_estimator(fitted).set_params(cv=cell.inner_folds)  # the folds themselves are of no use to a reader
     steps = [*([("encode", encoder)] if encoder is not None else []), *fitted.steps]
-    told = _facts(task, cell, chosen, final_estimator(fitted)) | (facts or {})
+    told = _facts(task, cell, chosen, final_estimator(fitted)) | _seen(task, encoder) | (facts or {})
     return Bundle(Pipeline(steps), calibration, told)
 
 
@@ -83,6 +90,7 @@ def _facts(task, cell, chosen, model) -> dict:
         "parameters": {name: _plain(value) for name, value in chosen.params.items()},
         "chosen_by": f"{cell.inner_folds}-fold cross-validation over {chosen.n_configurations} configurations",
         "cross_validated_score": chosen.score,
+        "scoring": METRICS[cell.metric].scoring,
         "out_of_fold_score": getattr(model, "oof_score_", None),
         "certificate": {name.strip("_"): float(getattr(model, name)) for name in CERTIFICATE if hasattr(model, name)},
         "table": task.name,
@@ -95,6 +103,19 @@ def _facts(task, cell, chosen, model) -> dict:
         **task.facts,
         "provenance": provenance(),
     }
+
+
+def _seen(task, encoder) -> dict:
+    """The range of every column of numbers and the values of every category, by which new rows are judged."""
+    if encoder is None:
+        return {}
+    table, ranges, values = encoder.cast(task.X), {}, {}
+    for name, kind in encoder.kinds_.items():
+        if kind == "number" and table[name].notna().any():
+            ranges[str(name)] = [float(table[name].min()), float(table[name].max())]
+        elif kind == "category" and table[name].nunique() <= MOST_VALUES:
+            values[str(name)] = sorted(set(table[name]))
+    return {"ranges": ranges, "values": values}
 
 
 def _plain(value):

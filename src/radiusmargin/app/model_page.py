@@ -44,7 +44,10 @@ def _numbers(facts):
     return [
         (f"{facts['rows']:,}", "rows"),
         (str(len(facts["columns"])), "columns"),
-        (f"{facts['cross_validated_score']:.3f}", "best cross-validated score, too high"),
+        (
+            f"{facts['cross_validated_score']:.3f}",
+            f"best cross-validated {facts.get('scoring', 'score').replace('_', ' ')}, too high",
+        ),
         *([(f"{of_all:.3f}", "score of the average, out of fold")] if of_all is not None else []),
         *([(f"{gap:.0e}", "relative gap, proven")] if gap is not None else []),
     ]

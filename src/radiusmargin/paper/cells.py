@@ -100,7 +100,8 @@ def _nested(cell, task) -> dict:
     """Everything is chosen and fitted on the training part; the test part is looked at once."""
     train, test = outer_split(task, cell)
     (X, unseen), y = task.encoded(train, test), task.y[train]
-    chosen = choose(cell, X, y, inner_folds(y, cell))
+    groups = None if task.groups is None else task.groups[train]
+    chosen = choose(cell, X, y, inner_folds(y, cell, groups, task.in_time))
     fitted, fit_seconds = fit_chosen(cell, chosen, X, y)
     start = time.perf_counter()
     predicted = fitted.predict(unseen)

@@ -101,6 +101,10 @@ def data_fingerprint(task: TaskData | PairTask) -> str:
     for array in (*_arrays(task.X), np.asarray(task.y)):
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
+    if task.groups is not None or task.in_time:
+        digest.update(
+            f"{task.in_time}".encode() + np.ascontiguousarray(task.groups if task.groups is not None else []).tobytes()
+        )
     for train, test in task.splits or ():
         digest.update(np.asarray(train, dtype=np.int64).tobytes())
         digest.update(np.asarray(test, dtype=np.int64).tobytes())

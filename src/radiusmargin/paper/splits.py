@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 
 from ..tables import DataError, TaskData
 from .plan import seed_for
@@ -17,7 +17,22 @@ def outer_split(task: TaskData, cell) -> tuple[np.ndarray, np.ndarray]:
         known = task.splits or ()
         return known[cell.run] if cell.run < len(known) else _redrawn(task, cell.run)
     repeat, fold = divmod(cell.run, cell.folds)
-    return list(_folds(task.y, cell.folds, "outer", task.name, repeat))[fold]
+    if task.in_time:
+        return _later_rows(task, cell.folds)[fold]
+    return list(_folds(task.y, cell.folds, "outer", task.name, repeat, groups=task.groups))[fold]
+
+
+def _later_rows(task, n_folds):
+    """Splits of rows in the order of time: all earlier rows to learn from, the next ones to test on."""
+    splits = list(TimeSeriesSplit(n_folds).split(task.y))
+    for train, _ in splits:
+        found = np.unique(task.y[train], return_counts=True)
+        if len(found[0]) < task.n_classes or found[1].min() < 2:
+            raise DataError(
+                f"{task.name}: the first {len(train)} rows in time do not hold two rows of every class; fewer --folds make the"
+                " first part longer"
+            )
+    return splits
 
 
 def paper_folds(task: TaskData, cell) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -25,17 +40,40 @@ def paper_folds(task: TaskData, cell) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(_folds(task.y, cell.folds, "paper", task.name, cell.run))
 
 
-def inner_folds(y, cell) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The folds on which hyper-parameters are chosen: the same for every model of a split."""
-    return list(_folds(y, cell.inner_folds, "inner", cell.dataset, cell.run))
+def inner_folds(y, cell, groups=None, in_time=False) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The folds on which hyper-parameters are chosen: the same for every model of a split.
+
+    Rows of a group are kept together. Of rows in the order of time, every fold is a period.
+    """
+    if in_time and groups is None:
+        smallest = np.unique(y, return_counts=True)[1].min()
+        return list(StratifiedKFold(min(cell.inner_folds, smallest)).split(np.zeros(len(y)), y))
+    return list(_folds(y, cell.inner_folds, "inner", cell.dataset, cell.run, groups=groups))
 
 
-def _folds(y, n_folds, *axes):
+def _folds(y, n_folds, *axes, groups=None):
+    if groups is not None:
+        return _group_folds(y, n_folds, groups, seed_for(*axes))
     smallest = np.unique(y, return_counts=True)[1].min()
     if smallest < n_folds:
         raise DataError(f"the smallest class has {smallest} rows, too few for {n_folds} folds")
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed_for(*axes))
     return folds.split(np.zeros(len(y)), y)
+
+
+def _group_folds(y, n_folds, groups, seed):
+    """Folds that keep groups together; a DataError where a training part would lack a class."""
+    n_groups = len(np.unique(groups))
+    if n_groups < n_folds:
+        raise DataError(f"{n_groups} groups are too few for {n_folds} folds")
+    folds = list(StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y, groups))
+    for train, _ in folds:
+        missing = np.setdiff1d(y, y[train])
+        if len(missing):
+            raise DataError(
+                f"class {missing[0]!s} is in too few groups for {n_folds} folds: all its rows are in one of them"
+            )
+    return folds
 
 
 def _redrawn(task, run):
@@ -100,7 +138,10 @@ def subsample(task: TaskData, max_rows: int | None) -> TaskData:
         return task
     rows = stratified_rows(task.y, max_rows, seed_for("rows", task.name, max_rows))
     names = f"a stratified sample of {len(rows):,} of {task.n_samples:,} rows"
-    return replace(task, X=task.rows(rows), y=task.y[rows], splits=None, messages=(*task.messages, names))
+    groups = None if task.groups is None else task.groups[rows]
+    return replace(
+        task, X=task.rows(rows), y=task.y[rows], splits=None, groups=groups, messages=(*task.messages, names)
+    )
 
 
 def stratified_rows(y, n_rows, seed) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .checks import import_pandas, listed, too_many_values
 from .numbers import MOSTLY, looks_decorated, words_in_numbers
+from .suspicions import is_identifier
 from .task import DataError, UnknownNameError
 
 __all__ = ["Columns", "column_kinds", "parse_dates"]
@@ -31,11 +32,6 @@ PROSE_WORDS = 3
 
 #: Types of cells that are not a single value; Parquet has columns of these.
 NESTED = (list, tuple, set, dict, np.ndarray)
-
-#: Names of columns that hold row identifiers.
-IDENTIFIER = re.compile(
-    r"(row|index|id|nr|no|key|uuid|column 1|unnamed: 0)|.*[_ -](id|key|uuid)|.*[a-z]I[dD]", re.ASCII
-)
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ def _sentences(kinds, left_out):
 
 def _kind_of_numbers(series, name):
     """Type of a numeric column: "number", unless its name and distinct integers mark it as a row identifier."""
-    if IDENTIFIER.fullmatch(str(name).strip()) or IDENTIFIER.fullmatch(str(name).strip().lower()):
+    if is_identifier(name):
         values = series.dropna().to_numpy(dtype=float)
         if len(values) == len(series) and len(np.unique(values)) == len(values) and (values == np.round(values)).all():
             return "", "row identifier"

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from .numbers import CELL, DECIMAL_COMMAS, TIME
 from .options import ReadOptions
 from .task import DataError
 
-__all__ = ["Dialect", "RawTable", "find_dialect", "header_and_rows", "read_csv", "require_unique"]
+__all__ = ["Dialect", "RawTable", "find_dialect", "header_and_rows", "read_csv", "require_unique", "without_blanks"]
 
 #: Cells that stand for a missing value. The longer list of pandas has "None", which is a category in many tables.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL")
@@ -49,7 +50,7 @@ class RawTable:
         Decimal marks that columns of numbers certainly have.
     """
 
-    frame: object
+    frame: Any
     messages: list
     marks: frozenset = frozenset()
 
@@ -72,7 +73,7 @@ class Dialect:
         return dict(zip(self.names, zip_longest(*self.rows, fillvalue=""), strict=False))
 
 
-def read_csv(path, options: ReadOptions | None = None) -> RawTable:
+def read_csv(path, options: ReadOptions | None = None, *, as_text: bool = False) -> RawTable:
     """Read a delimited text file.
 
     Parameters
@@ -81,6 +82,8 @@ def read_csv(path, options: ReadOptions | None = None) -> RawTable:
     options : ReadOptions, optional
         What is not given is inferred: the separator, the encoding (UTF-8, UTF-16 with a byte order mark, else
         Windows-1252), the decimal mark, the header and lines above it.
+    as_text : bool
+        Leave all cells as they are written, missing ones empty.
     """
     options = options or ReadOptions()
     pd = import_pandas()
@@ -90,12 +93,14 @@ def read_csv(path, options: ReadOptions | None = None) -> RawTable:
             "sep": dialect.separator, "na_values": [*MISSING, *options.missing], "keep_default_na": False,
             "skipinitialspace": True, "index_col": False, "low_memory": False, "header": None, "names": list(dialect.names),
         }  # fmt: skip
+        if as_text:
+            return RawTable(_parsed(pd, path, dialect, **{**how, "na_values": [], "dtype": str}), [])
         frame = _parsed(pd, path, dialect, decimal=dialect.decimal, **how)
         unclear = [] if options.mark else _unclear_columns(pd, frame, dialect)
         if unclear:
             texts = _parsed(pd, path, dialect, dtype=dict.fromkeys(unclear, str), usecols=unclear, **how)
             frame = frame.assign(**{name: texts[name] for name in unclear})
-    frame = _without_blanks(pd, frame, {*MISSING, *options.missing})
+    frame = without_blanks(frame, options.missing)
     codes = _codes(pd, frame, dialect)
     messages = list(dialect.messages)
     if codes:
@@ -126,8 +131,9 @@ def _parsed(pd, path, dialect, **how):
     return frame
 
 
-def _without_blanks(pd, frame, missing):
-    """Set cells of text to missing that are so but for blanks around them, which quotes have kept."""
+def without_blanks(frame, words=()):
+    """Set cells of text to missing that stand for it, also with blanks around them, which quotes keep."""
+    pd, missing = import_pandas(), {*MISSING, *words}
     for name in frame.columns[[not pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]]:
         gaps = frame[name].map(lambda cell: isinstance(cell, str) and cell.strip() in missing)
         if gaps.any():
@@ -334,10 +340,6 @@ def _ends_within_a_character(decoder) -> bool:
     except UnicodeDecodeError:
         return True
     return False
-
-
-def _text(path, encoding):
-    return io.TextIOWrapper(open_binary(path), encoding=encoding, newline="")
 
 
 def _text(path, encoding):

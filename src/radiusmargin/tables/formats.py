@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,11 @@ from scipy.io import arff
 from sklearn.datasets import load_svmlight_file
 
 from .checks import import_pandas, listed, require_size
-from .delimited import require_unique
+from .delimited import SAMPLE_LINES, header_and_rows, require_unique, without_blanks
 from .files import open_binary, readable, require_no_bomb
 from .task import DataError, MissingDependencyError
 
-__all__ = ["read_arff", "read_idx", "read_npz", "read_parquet", "read_svmlight"]
+__all__ = ["read_arff", "read_excel", "read_idx", "read_npz", "read_parquet", "read_svmlight"]
 
 #: Limit on the columns of a LIBSVM file, whose number is known from the largest index only.
 MOST_COLUMNS = 10_000_000
@@ -50,6 +51,42 @@ def read_parquet(path):
 def _decoded(value):
     """Decode bytes, which some programs write for text; invalid bytes are escaped, so that values stay distinct."""
     return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value
+
+
+def read_excel(path, options):
+    """Read a sheet of a spreadsheet (needs openpyxl); return a data frame and messages about what was inferred."""
+    pd = import_pandas()
+    with readable(path):
+        with zipfile.ZipFile(path) as archive:
+            require_no_bomb(path, sum(member.file_size for member in archive.infolist()))
+        try:
+            sheets = pd.read_excel(
+                path, sheet_name=None, header=None, dtype=object, engine="openpyxl", keep_default_na=False
+            )
+        except ImportError as error:
+            raise MissingDependencyError(
+                "reading spreadsheets needs openpyxl, which is not installed: pip install openpyxl, or save the sheet as CSV"
+            ) from error
+    names = [name for name, cells in sheets.items() if not cells.empty]
+    if not names or (options.sheet is not None and options.sheet not in sheets):
+        raise DataError(
+            f"{path} has no sheet {options.sheet!r}; it has {listed(sheets)}" if names else f"{path} is empty"
+        )
+    name = options.sheet or names[0]
+    messages = [f"sheet {name!r} of {listed(names)}"] if len(names) > 1 and options.sheet is None else []
+    cells = without_blanks(sheets[name], options.missing)
+    cells = cells[cells.notna().any(axis=1)]
+    shown = cells.head(SAMPLE_LINES).astype(object).where(cells.head(SAMPLE_LINES).notna(), "").astype(str)
+    header, n_above = header_and_rows(
+        path, [[cell.strip() for cell in row] for row in shown.to_numpy()], options, messages
+    )
+    require_size(path, len(header), header)
+    require_unique(header, path)
+    frame = cells.iloc[n_above:].reset_index(drop=True).infer_objects()
+    frame.columns = header
+    if frame.empty:
+        raise DataError(f"{path} has a header line but no rows")
+    return frame, messages
 
 
 def read_arff(path):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from .checks import MANY_VALUES, clean_labels, label_values, listed
-from .columns import column_kinds
+from .checks import MANY_VALUES, clean_labels, import_pandas, label_values, listed
+from .columns import column_kinds, parse_dates
 from .options import ReadOptions
+from .suspicions import suspicions
 from .table_encoder import TableEncoder
-from .task import DataError, TaskData
+from .task import DataError, TaskData, UnknownNameError
 
 __all__ = ["table_task"]
 
@@ -43,15 +46,50 @@ def table_task(table, target, *, name, messages=(), options=None) -> TaskData:
     if target not in categories:
         _require_classes(y, target)
     X = frame.drop(columns=target).reset_index(drop=True)
+    X, groups = _without_groups(X, options.groups, messages)
     if not X.shape[1]:
         raise DataError(f"{name} holds no feature columns besides the target")
-    categories = [c for c in categories if c != target]
+    categories = [c for c in categories if c not in (target, options.groups)]
     found = column_kinds(X, categories=categories, drop=options.drop, date_format=options.date_format)
+    order = None if options.time_order is None else _order_in_time(X, options.time_order, found.kinds)
     X = X[list(found.kinds)]
     messages += [*found.messages, *_gaps(X, found.kinds), *_constant(name, X)]
-    facts = {"decimal": table.mark, "decorations": table.decorations}
-    encoder = TableEncoder(found.kinds)
-    return TaskData(name, X, y, tuple(X.columns), messages=tuple(messages), encoder=encoder, facts=facts)
+    messages += suspicions(X, y, groups is not None)
+    if order is not None:
+        X, y = X.iloc[order].reset_index(drop=True), y[order]
+        groups = None if groups is None else groups[order]
+        messages.append(f"rows in the order of {options.time_order}: tested on later rows than learnt from")
+    facts, encoder = {"decimal": table.mark, "decorations": table.decorations}, TableEncoder(found.kinds)
+    task = TaskData(name, X, y, tuple(X.columns), messages=tuple(messages), encoder=encoder, facts=facts)
+    return replace(task, groups=groups, in_time=order is not None)
+
+
+def _column(X, name):
+    if name not in X.columns:
+        raise UnknownNameError(f"there is no column {name!r}; the columns are {listed(X.columns, 30)}")
+    return X[name]
+
+
+def _without_groups(X, name, messages):
+    """Take the column of groups out of a table; a row without a group is one of its own."""
+    if name is None:
+        return X, None
+    series = _column(X, name)
+    groups = series.astype(str).mask(series.isna(), [f"row {i}" for i in range(len(X))]).to_numpy(dtype=str)
+    messages.append(f"rows of the same {name} are kept together: {len(np.unique(groups))} groups, and no feature")
+    return X.drop(columns=name), groups
+
+
+def _order_in_time(X, name, kinds) -> np.ndarray:
+    """Positions of the rows in the order of a column of dates or numbers."""
+    series, kind = _column(X, name), kinds.get(name, "number")
+    if kind.startswith("date"):
+        series = parse_dates(series, kind.partition(" ")[2])
+    elif not import_pandas().api.types.is_numeric_dtype(series.dtype):
+        raise DataError(f"column {name!r} holds neither dates nor numbers, so rows have no order by it")
+    if series.isna().any():
+        raise DataError(f"column {name!r} is empty in {series.isna().sum()} rows, which so have no place in time")
+    return np.argsort(series.to_numpy(), kind="stable")
 
 
 def _label_messages(raw, y, target):

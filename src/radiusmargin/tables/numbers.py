@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -117,15 +118,15 @@ def number_column(texts, *, thousands=None, numbers_only=False) -> NumberColumn 
         return None
     readings = {mark: np.full(len(texts), np.nan) for mark in ".,"}
     for place, cell in enumerate(cells):
-        if found[place]:
+        if cell is not None and found[place]:
             for mark in ".,":
                 readings[mark][place] = _value(cell, mark, thousands) * factors[place]
     is_number = np.isfinite(readings["."]) | np.isfinite(readings[","])
-    bodies = [cell["body"] for cell, good in zip(cells, is_number, strict=True) if good]
+    numbers = [cell for cell, good in zip(cells, is_number, strict=True) if cell is not None and good]
+    bodies = [cell["body"] for cell in numbers]
     grouped = any(re.search(rf"\d[.,'’{SPACES}]\d{{3}}(?!\d)", body) for body in bodies)
-    mark = _mark(bodies, {m: values[is_number] for m, values in readings.items()})
-    plain = all(_is_plain(cell) for cell, good in zip(cells, is_number, strict=True) if good)
-    return NumberColumn(texts, readings, is_number, mark, decoration, grouped, not plain)
+    decided = _mark(bodies, {mark: values[is_number] for mark, values in readings.items()})
+    return NumberColumn(texts, readings, is_number, decided, decoration, grouped, not all(map(_is_plain, numbers)))
 
 
 def _is_plain(cell) -> bool:
@@ -236,7 +237,7 @@ class ReadNumbers:
         Currency or unit of the columns that have one.
     """
 
-    frame: object
+    frame: Any
     messages: list
     mark: str
     decorations: dict

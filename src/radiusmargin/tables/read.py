@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import sys
+import tempfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +22,7 @@ from .numbers import read_numbers
 from .options import ReadOptions
 from .task import DataError, TaskData, UnknownNameError
 
-__all__ = ["read_rows", "read_table"]
+__all__ = ["read_rows", "read_table", "read_texts"]
 
 TARGET_NAMES = ("target", "class", "label", "y")
 
@@ -32,6 +37,7 @@ def read_table(path: str | Path, target: str | int | None = None, **options: Any
     Parameters
     ----------
     path : str or Path
+        "-" is standard input, for a CSV table.
     target : str, int or None
         The column with the labels, by name or by position (negative from the end). By default the column
         called target, class, label or y, in any case; else the last one. In an npz file, the name of the
@@ -65,18 +71,18 @@ def read_table(path: str | Path, target: str | int | None = None, **options: Any
     no column is named target, class, label or y: the last one, 'kind', is the target; one-hot encoded: hue
     >>> folder.cleanup()
     """
-    path, options = Path(path), ReadOptions(**options)
+    path, how = _local(path), ReadOptions(**options)
     suffix = kind_of_file(path)
     if suffix not in _FRAMES:
-        options.require_text_table(path)
+        how.require_text_table(path)
         return _ARRAYS[suffix](path, target)
-    if isinstance(target, str) and not options.columns:
-        options = replace(options, columns=(target,))
-    raw = _FRAMES[suffix](path, options)
+    if isinstance(target, str) and not how.columns:
+        how = replace(how, columns=(target,))
+    raw = _FRAMES[suffix](path, how)
     column, said = choose_target(list(raw.frame.columns), target)
     is_class = raw.frame[column].nunique() <= MANY_VALUES
-    numbers = read_numbers(raw, options, skip=[column] if is_class else ())
-    return table_task(numbers, column, name=name_of_file(path), messages=said, options=options)
+    numbers = read_numbers(raw, how, skip=[column] if is_class else ())
+    return table_task(numbers, column, name=name_of_file(path), messages=said, options=how)
 
 
 def read_rows(path, options=None, facts=None):
@@ -85,7 +91,7 @@ def read_rows(path, options=None, facts=None):
     `facts` are those of the model: columns that it takes as text stay text, and marks are those of its table where the rows
     leave them open.
     """
-    path, options, facts = Path(path), options or ReadOptions(), facts or {}
+    path, options, facts = _local(path), options or ReadOptions(), facts or {}
     suffix = kind_of_file(path)
     if suffix in _FRAMES:
         kinds = facts.get("kinds") or {}
@@ -106,11 +112,40 @@ def read_rows(path, options=None, facts=None):
     return formats.read_svmlight(path)[0].toarray()
 
 
+def read_texts(path, options, facts):
+    """Read the rows of a table as they are written: a data frame of text."""
+    path, options = _local(path), replace(options, columns=tuple(facts.get("columns", ())))
+    suffix = kind_of_file(path)
+    if suffix not in _FRAMES:
+        raise DataError(f"{path.name} has no named columns")
+    if suffix in (".csv", ".tsv", ".txt"):
+        options = replace(options, sep=options.sep or ("\t" if suffix == ".tsv" else None))
+        return read_csv(path, options, as_text=True).frame
+    frame = _FRAMES[suffix](path, options).frame
+    return frame.astype(object).where(frame.notna(), "").astype(str)
+
+
+@cache
+def _standard_input() -> Path:
+    """Copy standard input to a file, once, since a table is read several times; it is removed at the end."""
+    folder = tempfile.mkdtemp(prefix="radiusmargin-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder, "standard input.csv")
+    path.write_bytes(sys.stdin.buffer.read())
+    return path
+
+
+def _local(path) -> Path:
+    return _standard_input() if str(path) == "-" else Path(path)
+
+
 def kind_of_file(path) -> str:
     """Return the file suffix that selects the reader, without .gz."""
     if path.is_dir():
         raise DataError(f"{path} is a folder, not a file")
     suffix = (path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix).lower()
+    if suffix in (".xls", ".xlsb", ".ods", ".numbers"):
+        raise DataError(f"{path.name}: unknown file format {suffix!r}; save it as CSV or .xlsx")
     if suffix not in (*_FRAMES, *_ARRAYS):
         raise DataError(f"{path.name}: unknown file format {suffix!r}; known are {', '.join((*_FRAMES, *_ARRAYS))}")
     return suffix
@@ -200,6 +235,7 @@ _FRAMES = {
     ".csv": read_csv,
     ".tsv": lambda path, options: read_csv(path, replace(options, sep=options.sep or "\t")),
     ".txt": read_csv,
+    ".xlsx": lambda path, options: RawTable(*formats.read_excel(path, options)),
     ".parquet": lambda path, options: RawTable(*formats.read_parquet(path)),
     ".arff": lambda path, options: RawTable(*formats.read_arff(path)),
 }

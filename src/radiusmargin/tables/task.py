@@ -45,6 +45,10 @@ class TaskData:
         Unfitted; encodes X as numbers, and is to be fitted on training rows (see `encoded`).
     facts : dict
         Plain data about how the table was read, which new rows are read with.
+    groups : ndarray of shape (n_samples,) or None
+        Rows of the same group are on the same side of every split.
+    in_time : bool
+        Whether rows are in the order of time, so that models are tested on later rows than they learn from.
 
     Examples
     --------
@@ -63,6 +67,8 @@ class TaskData:
     messages: tuple[str, ...] = ()
     encoder: Any = None
     facts: dict = field(default_factory=dict)
+    groups: np.ndarray | None = None
+    in_time: bool = False
 
     def rows(self, part: np.ndarray) -> Any:
         """Select rows of X by position."""

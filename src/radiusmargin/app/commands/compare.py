@@ -18,6 +18,8 @@ from .shared import (
     progress_bar,
     reading_facts,
     reading_options,
+    refuse_inputs,
+    refuse_other_suffix,
     show_table,
 )
 
@@ -85,7 +87,7 @@ BUDGET = 60.0
 def command(file, reading, json_file, csv_file, report, save, **options):
     """Compare models by nested cross-validation, and say which to take.
 
-    FILE is a table: CSV, TSV, Parquet, npz, ARFF or LIBSVM (also .gz). Without it the built-in tasks are
+    FILE is a table: CSV, TSV, .xlsx, Parquet, npz, ARFF or LIBSVM (also .gz), or - for CSV on standard input. Without it the built-in tasks are
     used. Every model sees the same splits; everything (encoding of categories and dates, filling of gaps, scaling,
     hyper-parameters) is chosen and fitted on training rows only.
 
@@ -95,6 +97,8 @@ def command(file, reading, json_file, csv_file, report, save, **options):
     from ...paper.recommend import recommend
 
     report = report if str(report) not in ("", ".") else None
+    refuse_other_suffix(save)
+    refuse_inputs((json_file, csv_file, report, save, options["store"]), (file,))
     check_output(json_file, csv_file, report, save)
     if save is not None and file is None:
         raise click.UsageError("--save needs a FILE")

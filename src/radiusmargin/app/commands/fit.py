@@ -7,7 +7,16 @@ from pathlib import Path
 import click
 
 from ..._writing import check_output, write_file
-from .shared import LEARNING, READING, Models, console, reading_facts, reading_options
+from .shared import (
+    LEARNING,
+    READING,
+    Models,
+    console,
+    reading_facts,
+    reading_options,
+    refuse_inputs,
+    refuse_other_suffix,
+)
 
 __all__ = ["command"]
 
@@ -37,6 +46,8 @@ def command(table, output, reading, model, max_rows, report, **options):
 
     if model is not None and len(model) != 1:
         raise click.UsageError("--model takes one name")
+    refuse_other_suffix(output)
+    refuse_inputs((output, report), (table,))
     check_output(output, report)
     out = console()
     task = subsample(read_table(table, **reading), max_rows)

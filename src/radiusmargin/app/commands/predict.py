@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from ..._writing import check_output, write_file
-from .shared import READING, printable, reading_options
+from .shared import READING, Names, printable, reading_options, refuse_inputs
 
 __all__ = ["command"]
 
@@ -21,21 +21,37 @@ __all__ = ["command"]
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The CSV file to write.  [default: the terminal]")
 @reading_options(READING)
-def command(model, table, output, reading):
+@click.option(
+    "--keep", type=Names(), default=(), help="Columns of TABLE to write in front, as they are; 'all' for all."
+)
+@click.option("--notes", is_flag=True, help="Add a column that says what is unusual about a row.")
+def command(model, table, output, keep, notes, reading):
     """Predict the rows of TABLE with the file MODEL, as CSV.
 
     Columns are found by name; others are ignored. The label is the model's own decision; probabilities are made of its
-    scores by a logistic model, and may prefer another class where the scores are close.
+    scores by a logistic model, and may prefer another class where the scores are close. Rows unlike those that the model was
+    fitted to are counted on standard error.
     """
     from ...tables import ReadOptions
-    from ...tables.read import read_rows
+    from ...tables.read import read_rows, read_texts
     from ..model_file import load_bundle
+    from ..unusual import unusual_rows
 
+    if table.suffix == ".skops" and model.suffix != ".skops":
+        model, table = table, model
+        click.echo(f"the model file comes first: taken as predict {model} {table}", err=True)
+    refuse_inputs((output,), (model, table))
     check_output(output)
     bundle = load_bundle(model)
     reading["missing"] = (*bundle.facts.get("missing", ()), *reading["missing"])
-    rows = read_rows(table, ReadOptions(**reading), bundle.facts)
-    text = _csv(bundle.classes, *bundle.predict(rows))
+    options = ReadOptions(**reading)
+    rows = read_rows(table, options, bundle.facts)
+    kept = _kept(read_texts(table, options, bundle.facts), keep) if keep else {}
+    predicted = bundle.predict(rows)
+    lines, remarks = unusual_rows(bundle, rows)
+    for line in lines:
+        click.echo(printable(line), err=True)
+    text = _csv(bundle.classes, kept, predicted, remarks if notes else None)
     if output is None:
         click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
     else:
@@ -44,18 +60,30 @@ def command(model, table, output, reading):
     return 0
 
 
-def _csv(classes, labels, scores, probabilities) -> str:
+def _kept(texts, names) -> dict:
+    """Columns of the input by name."""
+    names = list(texts.columns) if tuple(names) == ("all",) else names
+    missing = [name for name in names if name not in texts.columns]
+    if missing:
+        raise click.UsageError(f"--keep: there is no column {', '.join(missing)}; there are {', '.join(texts.columns)}")
+    return {name: texts[name].fillna("") for name in names}
+
+
+def _csv(classes, kept, predicted, remarks) -> str:
     """One line for each row; two classes have one score, positive for the second."""
+    labels, scores, probabilities = predicted
     columns = {"label": labels}
     if scores is not None:
         scored = [classes[1]] if scores.ndim == 1 else classes
         scores = scores[:, None] if scores.ndim == 1 else scores
         columns |= {f"score_{name}": scores[:, k] for k, name in enumerate(scored)}
     columns |= {f"probability_{name}": probabilities[:, k] for k, name in enumerate(classes)}
+    if remarks is not None:
+        columns["note"] = remarks
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(map(_shown, column) for column in columns.values()), strict=True))
+    writer.writerow([*kept, *columns])
+    writer.writerows(zip(*(map(_shown, column) for column in (*kept.values(), *columns.values())), strict=True))
     return stream.getvalue()
 
 

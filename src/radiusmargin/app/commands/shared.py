@@ -36,6 +36,8 @@ __all__ = [
     "progress_bar",
     "reading_facts",
     "reading_options",
+    "refuse_inputs",
+    "refuse_other_suffix",
     "show_json",
     "show_table",
 ]
@@ -128,6 +130,10 @@ LEARNING = (
         "--categories", type=Names(), default=(), help="Columns that are categories, though they look like numbers."
     ),
     click.option("--drop", type=Names(), default=(), help="Columns to leave out."),
+    click.option(
+        "--groups", help="Column of what has several rows, such as patients: these stay on one side of a split."
+    ),
+    click.option("--time-order", help="Column by which rows are ordered: models are tested on later rows."),
     click.option("--date-format", help="Format of dates that fit several, such as %d/%m/%Y.  [default: found out]"),
 )
 
@@ -147,6 +153,20 @@ def reading_options(options):
         return gathered
 
     return added
+
+
+def refuse_inputs(outputs, inputs) -> None:
+    """Raise a usage error if an output is one of the files that the command reads."""
+    for output in filter(None, outputs):
+        for given in filter(None, inputs):
+            if os.path.exists(output) and os.path.exists(given) and os.path.samefile(output, given):
+                raise click.UsageError(f"{output} is read by this command, and is not written over")
+
+
+def refuse_other_suffix(path) -> None:
+    """Raise a usage error unless a model file is named as one: what reads .pkl or .csv does not read it."""
+    if path is not None and path.suffix not in (".skops", ""):
+        raise click.UsageError(f"a model file is one of skops: name it {path.with_suffix('.skops')}, not {path}")
 
 
 def reading_facts(reading) -> dict:
