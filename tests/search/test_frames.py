@@ -6,13 +6,15 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from radiusmargin import FSVMCV, AutoSVM
+from radiusmargin import FSVMCV, AutoSVM, TableEncoder
 from radiusmargin.app import Bundle, load_bundle, save_bundle
+from radiusmargin.estimators.features import RankTransform, Standardizer
 
 N = 60
 Y = np.where(np.arange(N) % 3 == 0, "left", "stayed")
@@ -74,3 +76,104 @@ def test_columns_in_folds(frame):
     assert cross_val_score(FSVMCV(Cs=3, cv=3), frame, Y, cv=3).mean() > 0.85
     search = GridSearchCV(FSVMCV(Cs=3, cv=3), {"whitening": [0.0, 0.5]}, cv=3).fit(frame, Y)
     assert search.best_score_ > 0.85
+
+
+NOISE = np.random.default_rng(0).normal(size=N)
+MIXED = pd.DataFrame({"hue": np.where(SIGNAL, "red", "blue"), "size": np.where(GAPS, np.nan, NOISE)})
+
+
+def test_frames_of_polars_and_pyarrow_give_the_same_model():
+    expected = AutoSVM(cv=3).fit(MIXED, Y)
+    polars = pl.from_pandas(MIXED)
+    for frame in (polars, polars.to_arrow()):
+        model = AutoSVM(cv=3).fit(frame, Y)
+        np.testing.assert_array_equal(model.decision_function(frame), expected.decision_function(MIXED))
+        np.testing.assert_array_equal(expected.decision_function(frame), expected.decision_function(MIXED))
+
+
+def test_a_frame_is_a_pipeline_with_its_encoder_for_the_linear_model():
+    model = FSVMCV(Cs=3, cv=3).fit(MIXED, Y)
+    same = make_pipeline(TableEncoder(), FSVMCV(Cs=3, cv=3)).fit(MIXED, Y)
+    np.testing.assert_array_equal(model.decision_function(MIXED), same.decision_function(MIXED))
+    assert model.coef_.shape == (1, len(model.encoder_.get_feature_names_out()))
+
+
+def test_numbers_without_gaps_need_no_encoder_and_no_copy_of_their_own():
+    X = MIXED[["size"]].fillna(0.0)
+    model = AutoSVM(cv=3).fit(X, Y)
+    assert not hasattr(model, "encoder_")
+    np.testing.assert_array_equal(
+        model.decision_function(X), AutoSVM(cv=3).fit(X.to_numpy(), Y).decision_function(X.to_numpy())
+    )
+
+
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, lambda X: pl.DataFrame(X), np.ndarray.tolist])
+def test_gaps_that_the_training_rows_did_not_have_become_the_mean(container):
+    X = np.column_stack([NOISE, SIGNAL])
+    model = FSVMCV(Cs=3, cv=3).fit(container(X), Y)
+    gaps, means = X.copy(), X.copy()
+    gaps[::2, 0], means[::2, 0] = np.nan, NOISE.mean()
+    np.testing.assert_allclose(model.decision_function(container(gaps)), model.decision_function(container(means)))
+
+
+def test_labels_do_not_reach_the_encoder():
+    """Labels that are coin tosses stay so: 60 towns in 200 rows would separate any labels that an encoder looked at."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"town": rng.choice([f"t{k}" for k in range(60)], 200), "size": rng.normal(size=200)})
+    encoders, scores = [], []
+    for seed in range(3):
+        y = np.random.default_rng(seed).permutation(200) % 2
+        model = AutoSVM(cv=3).fit(frame, y)
+        scores += [model.oof_score_, cross_val_score(AutoSVM(cv=3), frame, y, cv=3).mean()]
+        encoders.append(pickle.dumps(model.encoder_))
+    assert len(set(encoders)) == 1
+    assert np.mean(scores) < 0.56
+
+
+def test_new_categories_and_gaps_are_scored_and_wrong_columns_named():
+    model = AutoSVM(cv=3).fit(MIXED, Y)
+    decisions = model.decision_function(pd.DataFrame({"hue": ["mauve", None], "size": [0.0, None]}))
+    assert np.isfinite(decisions).all()
+    with pytest.raises(ValueError, match=r"yet now missing:\s*- size"):
+        model.predict(MIXED[["hue"]])
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.predict(MIXED[["size", "hue"]])
+    with pytest.raises(ValueError, match="column 'size' must hold numbers, got 'big'"):
+        model.predict(MIXED.assign(size="big"))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        np.testing.assert_array_equal(model.predict(MIXED.to_numpy()), model.predict(MIXED))
+
+
+def test_any_two_categories_are_equally_far_apart_under_the_kernels_of_distances():
+    levels = np.repeat(["a", "b", "c"], [30, 20, 10])
+    frame = pd.DataFrame({"level": levels, "size": NOISE})
+    encoder = TableEncoder().fit(frame)
+    X, weight = encoder.transform(frame), np.ones(N)
+    for kind in (Standardizer, RankTransform):
+        rows = kind.of(X, weight, encoder.indicator_groups).rows(X)
+        a, b, c = (rows[np.flatnonzero(levels == level)[0], 1:] for level in "abc")
+        np.testing.assert_allclose(
+            [np.sum((a - b) ** 2), np.sum(abs(a - c))], [np.sum((a - c) ** 2), np.sum(abs(b - c))]
+        )
+        centred = rows[:, 1:] - rows[:, 1:].mean(axis=0)
+        np.testing.assert_allclose(np.sum(centred**2) / N, 1)  # the mean squared distance of a standardised number
+
+
+def test_numbers_that_are_codes_are_categories_by_name():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 6, size=(200, 3))
+    y = np.isin(codes[:, 0], [1, 4]) ^ np.isin(codes[:, 1], [0, 3])
+    frame = pd.DataFrame(codes, columns=list("abc"))
+    named = FSVMCV(kernel=["linear"], categorical_features=["a", "b", "c"]).fit(frame, y)
+    by_type = FSVMCV(kernel=["linear"]).fit(frame.astype("category"), y)
+    np.testing.assert_array_equal(named.decision_function(frame), by_type.decision_function(frame.astype("category")))
+    assert named.oof_score_ > FSVMCV(kernel=["linear"]).fit(frame, y).oof_score_ + 0.05
+    with pytest.raises(ValueError, match=r"categorical_features must name columns.*got 'd'; the columns are a, b, c"):
+        AutoSVM(categorical_features=["d"]).fit(frame, y)
+
+
+def test_frames_in_chunks_with_categories_are_refused_with_a_remedy():
+    dask = pytest.importorskip("dask.dataframe")
+    rows, labels = dask.from_pandas(MIXED, npartitions=2), dask.from_pandas(pd.Series(Y), npartitions=2)
+    with pytest.raises(ValueError, match=r"columns must be numbers without gaps .* fit a TableEncoder to a sample"):
+        FSVMCV().fit(rows, labels)

@@ -83,18 +83,15 @@ def _encoded_shape(operator):
 
 def _convert_encoder(scope, operator, container):
     """Gaps in numbers become medians, categories indicators, in the order of the encoder's features."""
-    from skl2onnx.algebra.onnx_ops import OnnxCast, OnnxConcat, OnnxIsNaN, OnnxWhere
-    from skl2onnx.proto import onnx_proto
+    from skl2onnx.algebra.onnx_ops import OnnxConcat, OnnxIsNaN, OnnxWhere
 
     encoder, opset = operator.raw_operator, container.target_opset
     inputs = dict(zip(encoder.kinds_, operator.inputs, strict=True))
     parts = []
     numbers = [name for name, kind in encoder.kinds_.items() if kind == "number"]
-    missing = {name: OnnxIsNaN(inputs[name], op_version=opset) for name in numbers}
     for name in numbers:
-        median = encoder.medians_[name][None]
-        parts.append(OnnxWhere(missing[name], median, inputs[name], op_version=opset))
-    parts += [OnnxCast(missing[name], to=onnx_proto.TensorProto.DOUBLE, op_version=opset) for name in encoder.gaps_]
+        missing = OnnxIsNaN(inputs[name], op_version=opset)
+        parts.append(OnnxWhere(missing, encoder.medians_[name][None], inputs[name], op_version=opset))
     for name in encoder.kinds_:
         if name not in numbers:
             rest = name in encoder.infrequent_

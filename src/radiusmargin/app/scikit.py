@@ -53,7 +53,7 @@ IGNORED = {
 
 #: What a fit of a `TableEncoder` sets, and the kinds of columns.
 ENCODING = {
-    "kinds_": dict, "medians_": dict, "categories_": dict, "gaps_": list, "infrequent_": list, "messages_": list,
+    "kinds_": dict, "medians_": dict, "categories_": dict, "infrequent_": list, "messages_": list,
     "n_features_in_": int,
 }  # fmt: skip
 KINDS = ("number", "ordered", "category", "date", "text")
@@ -203,7 +203,7 @@ def rebuild_encoder(record: Record) -> TableEncoder:
         made.feature_names_in_ = np.array(names, dtype=object)
     for name, kind in kinds.items():
         _check_column(made, name, kind.partition(" ")[0])
-    for some in (made.gaps_, made.infrequent_, made.messages_):
+    for some in (made.infrequent_, made.messages_):
         require(all(isinstance(name, str | int) for name in some), "columns have no names")
     return made
 

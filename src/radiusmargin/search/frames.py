@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._checks import is_plain_matrix
 from ..tables import TableEncoder
@@ -62,7 +62,7 @@ class TakesTables:
         if encoder is not None:
             return encoder.transform(X)
         X = numbers_with_gaps(X)
-        return super()._validated(np.where(np.isnan(X), self._means, X))
+        return check_array(np.where(np.isnan(X), self._means, X), input_name="X", estimator=self)
 
     @property
     def _takes_kernel_values(self):

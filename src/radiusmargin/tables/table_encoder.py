@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .checks import import_pandas, listed
 from .columns import column_kinds, parse_dates
@@ -40,7 +40,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Columns of a frame are found by name; others are ignored. Nothing is learned from `y`.
 
-    - Numbers and dates: gaps become the median of the training rows.
+    - Numbers and dates: gaps become the median of the training rows. Add an indicator of gaps yourself where they
+      mean something: it costs more accuracy where gaps are random than it gains where they are not.
     - Ordered categories of pandas: their positions, as numbers.
     - Categories (texts, categorical types, booleans with gaps): one indicator per category, gaps being a category of their own.
       Of more than 50 categories the rarest share one indicator. New categories go there, and have no indicator otherwise.
@@ -61,8 +62,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Type of each column that is used.
     medians_ : dict of str to ndarray
         Medians of the columns of numbers, and of the parts of dates.
-    gaps_ : list of str
-        Columns that have an indicator of gaps.
     categories_ : dict of str to ndarray
         Categories that have an indicator; of ordered ones, all in their order.
     infrequent_ : list of str
@@ -113,7 +112,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         medians = _medians(numbers, gaps)
         names = self._named("number", "ordered")
         self.medians_ = {name: medians[k : k + 1] for k, name in enumerate(names)}
-        self.gaps_: list[str] = []
         self.infrequent_: list[str] = []
         for name in self._named("category"):
             self.categories_[name] = self._categories(name, others[name])
@@ -129,16 +127,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : frame or array
         """
         check_is_fitted(self)
-        numbers, others = self._columns(_readable(X, getattr(self, "feature_names_in_", None)))
+        X = _readable(X, getattr(self, "feature_names_in_", None))
+        if isinstance(X, np.ndarray):
+            validate_data(self, X, reset=False, skip_check_array=True)  # the number of columns
+        numbers, others = self._columns(X)
         names = self._named("number", "ordered")
         gaps = np.isnan(numbers)
         if gaps.any():
             medians = np.concatenate([self.medians_[name] for name in names])
             numbers = np.where(gaps, medians, numbers)
         parts = [numbers]
-        if self.gaps_:
-            place = {name: k for k, name in enumerate(names)}
-            parts.append(gaps[:, [place[name] for name in self.gaps_]].astype(float))
         parts += [self._indicators(name, others[name]) for name in self._named("category")]
         for name in self._named("date"):
             parts.append(np.where(np.isnan(others[name]), self.medians_[name], others[name]))
@@ -155,7 +153,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         prefix = "" if hasattr(self, "feature_names_in_") else "x"
         names = [f"{prefix}{name}" for name in self._named("number", "ordered")]
-        names += [f"missingindicator_{prefix}{name}" for name in self.gaps_]
         for name in self._named("category"):
             names += [f"{prefix}{name}_{category}" for category in self.categories_[name]]
             names += [f"{prefix}{name}_infrequent"] * (name in self.infrequent_)
@@ -168,7 +165,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """For each encoded column the number of the category column that it indicates; -1 for all others."""
         check_is_fitted(self)
         widths = [len(self.categories_[name]) + (name in self.infrequent_) for name in self._named("category")]
-        before = len(self._named("number", "ordered")) + len(self.gaps_)
+        before = len(self._named("number", "ordered"))
         after = len(DATE_PARTS) * len(self._named("date")) + TEXT_FEATURES * len(self._named("text"))
         return np.concatenate([np.full(before, -1), np.repeat(np.arange(len(widths)), widths), np.full(after, -1)])
 
@@ -230,8 +227,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the numbers as a matrix, and the other columns by name: texts, or the parts of dates."""
         numbers, texts, dates = self._named("number", "ordered"), self._named("category", "text"), self._named("date")
         if isinstance(X, np.ndarray):
-            if X.shape[1] != self.n_features_in_:
-                raise DataError(f"X has {X.shape[1]} columns, but the encoder was fitted to {self.n_features_in_}")
             matrix = X[:, numbers]
             _check_finite(matrix, [f"x{k}" for k in numbers])
             return matrix, {k: [_text(value) for value in X[:, k].tolist()] for k in texts}
@@ -313,12 +308,10 @@ def _readable(X, names=None):
 
 
 def _as_array(X):
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(f"X must be a table of rows and columns, got an array of shape {X.shape}")
+    X = check_array(X, dtype=None, ensure_all_finite=False, input_name="X", estimator="TableEncoder")
     try:
         return X.astype(float)
-    except ValueError:  # texts
+    except (TypeError, ValueError):  # texts, or gaps of pandas
         return X.astype(object)
 
 
