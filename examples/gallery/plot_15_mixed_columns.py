@@ -2,20 +2,15 @@
 Numbers, categories and gaps in one table
 =========================================
 
-Estimators take numbers. scikit-learn's ``ColumnTransformer`` makes them of a data frame, inside the pipeline, so that everything is
-learnt on training rows; ``AutoSVM`` does the scaling itself. One thing to know: one-hot columns should be dense
-(``sparse_output=False``), for a sparse matrix gets the linear kind alone.
+``AutoSVM`` takes a data frame as it is: texts become categories, dates become parts, gaps become medians. All of it is learned in
+``fit``, so cross-validation around the model is fair.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.impute import SimpleImputer
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score, train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from radiusmargin import AutoSVM
 
@@ -27,6 +22,7 @@ table = pd.DataFrame(
         "region": rng.choice(["north", "south", "east", "west"], size=n),
         "calls": rng.poisson(2.0, size=n),
         "age": rng.integers(18, 85, size=n),
+        "since": pd.Timestamp(2022, 1, 1) + pd.to_timedelta(rng.integers(0, 900, size=n), unit="D"),
     }
 )
 usual = table["plan"].map({"basic": 20.0, "family": 45.0, "business": 70.0})
@@ -36,27 +32,27 @@ table["bill"] = bill.mask(rng.random(n) < 0.05)  # one in twenty is not known
 
 # %%
 
-columns = make_column_transformer(
-    (OneHotEncoder(sparse_output=False, handle_unknown="ignore"), make_column_selector(dtype_exclude=np.number)),
-    remainder=SimpleImputer(strategy="median"),
-)
-model = make_pipeline(columns, AutoSVM(probability=True, random_state=0))
+model = AutoSVM(probability=True, random_state=0)
 
 train, test, left_train, left_test = train_test_split(table, left, random_state=0)
 model.fit(train, left_train)
-search = model[-1]
 print(
-    f"{model.score(test, left_test):.3f} right, gap {search.dual_gap_:.0e}, best kind {search.best_params_['kernel']}"
+    f"{model.score(test, left_test):.3f} right, gap {model.dual_gap_:.0e}, best kernel {model.best_params_['kernel']}"
 )
 print(model.predict_proba(test[:2]).round(2))
 
 # %%
-# What the categories are worth, and which columns of the *table* matter: a column is shuffled before the pipeline sees it.
+# What the columns became, and what the encoder decided:
 
-numbers = make_pipeline(SimpleImputer(strategy="median"), AutoSVM(random_state=0))
+print(model.encoder_.get_feature_names_out())
+print(*model.encoder_.messages_, sep="\n")
+
+# %%
+# What the categories are worth, and which columns of the *table* matter: a column is shuffled before the model sees it.
+
 scores = {
     "all columns": cross_val_score(model, table, left),
-    "numbers only": cross_val_score(numbers, table.select_dtypes(np.number), left),
+    "numbers only": cross_val_score(model, table.select_dtypes(np.number), left),
 }
 importance = permutation_importance(model, test, left_test, n_repeats=10, random_state=0)
 

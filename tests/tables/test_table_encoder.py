@@ -103,6 +103,20 @@ def test_ordered_categories_are_numbers_in_their_order():
     assert encoder.transform(pd.DataFrame({"grade": ["high", "unheard"]})).ravel().tolist() == [2, 1]
 
 
+def test_hours_are_encoded_where_there_are_any():
+    at = pd.Timestamp(2020, 1, 1) + pd.to_timedelta([0, 6, 23], unit="h")
+    frame = pd.DataFrame({"day": at.floor("D"), "at": at})
+    encoder = TableEncoder().fit(frame)
+    *_, hour, sine, cosine = encoder.get_feature_names_out()
+    assert (hour, sine, cosine) == ("at_hour", "at_hour_sin", "at_hour_cos")
+    encoded = dict(zip(encoder.get_feature_names_out(), encoder.transform(frame).T, strict=True))
+    assert len(encoded) == 4 + 7
+    np.testing.assert_allclose(encoded["at_hour"], [0, 6, 23], atol=1e-6)
+    circle = np.column_stack([encoded["at_hour_sin"], encoded["at_hour_cos"]])
+    np.testing.assert_allclose(circle[:2], [[0, 1], [1, 0]], atol=1e-6)
+    assert np.linalg.norm(circle[2] - circle[0]) < 0.3  # an hour before midnight
+
+
 def test_mistakes_are_named():
     frame = frames()["pandas"]
     encoder = TableEncoder().fit(frame)

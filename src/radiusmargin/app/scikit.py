@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from ..tables import DataError
-from ..tables.table_encoder import DATE_PARTS, TableEncoder
+from ..tables.table_encoder import DATE_PARTS, TIME_PARTS, TableEncoder
 from .container import Record
 
 __all__ = ["IGNORED", "SCIKIT", "rebuild_encoder", "rebuild_scikit", "require"]
@@ -210,11 +210,11 @@ def rebuild_encoder(record: Record) -> TableEncoder:
 
 def _check_column(encoder, name, kind):
     """Raise a DataError unless a column has the medians and categories of its kind."""
-    n_medians = {"number": 1, "ordered": 1, "date": len(DATE_PARTS)}.get(kind, 0)
-    if n_medians:
+    lengths = {"number": (1,), "ordered": (1,), "date": (len(DATE_PARTS), len(DATE_PARTS + TIME_PARTS))}.get(kind)
+    if lengths:
         found = encoder.medians_.get(name)
-        fits = isinstance(found, np.ndarray) and found.shape == (n_medians,) and found.dtype == np.float64
-        require(fits and np.isfinite(found).all(), f"column {name!r} has no {n_medians} medians")
+        fits = isinstance(found, np.ndarray) and found.ndim == 1 and len(found) in lengths and found.dtype == np.float64
+        require(fits and np.isfinite(found).all(), f"column {name!r} has no medians")
     if kind in ("category", "ordered"):
         found = encoder.categories_.get(name)
         fits = isinstance(found, np.ndarray) and found.ndim == 1 and 0 < len(found) <= MOST_NUMBERS

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import update_wrapper
 from numbers import Integral, Real
+from types import MethodType
 from typing import Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils.metaestimators import available_if
 
 from .._checks import ConvergenceWarning, check_choice, check_count, check_number, check_positive, check_scoring_name
 from .._compat import with_callbacks
@@ -74,12 +75,22 @@ class Budget:
 WORTH_A_WARNING = 0.1  # relative gap of a fit within a budget
 
 
-def _has_probabilities(search):
-    if not search.probability or (hasattr(search, "_model") and not hasattr(search, "_sigmoids")):
-        raise AttributeError(
-            "predict_proba needs probability=True before fit: the search then keeps the scores it is made of."
-        )
-    return True
+class NeedsProbabilities:
+    """Decorator of a method that exists only with ``probability=True``; unlike `available_if` it keeps the reason as the error."""
+
+    def __init__(self, func):
+        self.func = func
+        update_wrapper(self, func)
+
+    def __get__(self, search, owner=None):
+        if search is None:
+            return self.func
+        if not search.probability or (hasattr(search, "_model") and not hasattr(search, "_sigmoids")):
+            raise AttributeError(
+                f"{type(search).__name__}.{self.func.__name__} needs probability=True before fit: the search then keeps the scores "
+                "it is made of."
+            )
+        return MethodType(self.func, search)
 
 
 class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
@@ -123,6 +134,13 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
     cache_size = 500.0
 
     _budget: Budget | None = None
+
+    def __new__(cls, *args, **kwargs):
+        if "C" in kwargs:
+            raise TypeError(
+                f"{cls.__name__} searches for C: FSVMCV(Cs=[...]) takes the values to try, and FSVM(C=...) a single one."
+            )
+        return super().__new__(cls)
 
     # -- fitting ------------------------------------------------------------------------------------------------------
 
@@ -318,7 +336,7 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
             )
         return super()._fitted_model()
 
-    @available_if(_has_probabilities)
+    @NeedsProbabilities
     @by_rows
     def predict_proba(self, X: Data) -> np.ndarray:
         """Return probabilities of the classes, in the order of `classes_`; needs ``probability=True``.
@@ -330,7 +348,7 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
         model = self._fitted_model()
         return model.of_scores(self._sigmoids.probabilities, self._validated(X))
 
-    @available_if(_has_probabilities)
+    @NeedsProbabilities
     def predict_log_proba(self, X: Data) -> np.ndarray:
         """Return the logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))

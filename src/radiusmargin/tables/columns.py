@@ -165,10 +165,11 @@ def _require_numbers_throughout(pd, texts, name):
 
 
 def _remedy(word, name) -> str:
-    """Advice on values that do not fit their column, for the command line and for `read_table`."""
+    """Advice on values that do not fit their column, for `read_table`, the command line and data frames."""
     return (
         f"Pass missing=[{word!r}] if these are missing values, or categories=[{name!r}] if the column is a category"
-        f" (command line: --missing {word!r}, --categories {name!r})"
+        f" (command line: --missing {word!r}, --categories {name!r}; data frame: replace them by NaN, or use"
+        f" categorical_features=[{name!r}])"
     )
 
 

@@ -29,6 +29,7 @@ MOST_CATEGORIES = 50
 TEXT_FEATURES = 256
 
 DATE_PARTS = ("year", "month", "weekday", "days")
+TIME_PARTS = ("hour", "hour_sin", "hour_cos")  # of dates with times: 23 h is next to 0 h on the circle
 SECONDS_OF_A_DAY = 86_400
 
 
@@ -45,7 +46,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     - Ordered categories of pandas: their positions, as numbers.
     - Categories (texts, categorical types, booleans with gaps): one indicator per category, gaps being a category of their own.
       Of more than 50 categories the rarest share one indicator. New categories go there, and have no indicator otherwise.
-    - Dates: year, month, weekday (Monday is 0), and days since 1970 with their fraction. Durations: days.
+    - Dates: year, month, weekday (Monday is 0), and days since 1970 with their fraction; if there are times, the hour,
+      as a number and on a circle. Durations: days.
     - Free text: counts of hashed words.
 
     Parameters
@@ -116,7 +118,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in self._named("category"):
             self.categories_[name] = self._categories(name, others[name])
         for name in self._named("date"):
-            self.medians_[name] = _medians(others[name], np.isnan(others[name]))
+            parts = others[name]
+            if not (parts[:, len(DATE_PARTS)] > 0).any():  # all at midnight, or gaps
+                parts = parts[:, : len(DATE_PARTS)]
+            self.medians_[name] = _medians(parts, np.isnan(parts))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -139,7 +144,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         parts = [numbers]
         parts += [self._indicators(name, others[name]) for name in self._named("category")]
         for name in self._named("date"):
-            parts.append(np.where(np.isnan(others[name]), self.medians_[name], others[name]))
+            medians = self.medians_[name]
+            dates = others[name][:, : len(medians)]
+            parts.append(np.where(np.isnan(dates), medians, dates))
         parts += [_hashed_words(others[name]) for name in self._named("text")]
         return np.hstack(parts) if len(parts) > 1 else np.ascontiguousarray(numbers)
 
@@ -156,7 +163,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in self._named("category"):
             names += [f"{prefix}{name}_{category}" for category in self.categories_[name]]
             names += [f"{prefix}{name}_infrequent"] * (name in self.infrequent_)
-        names += [f"{name}_{part}" for name in self._named("date") for part in DATE_PARTS]
+        for name in self._named("date"):
+            names += [f"{name}_{part}" for part in (*DATE_PARTS, *TIME_PARTS)[: len(self.medians_[name])]]
         names += [f"{name}_{k}" for name in self._named("text") for k in range(TEXT_FEATURES)]
         return np.array(names, dtype=object)
 
@@ -166,7 +174,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         widths = [len(self.categories_[name]) + (name in self.infrequent_) for name in self._named("category")]
         before = len(self._named("number", "ordered"))
-        after = len(DATE_PARTS) * len(self._named("date")) + TEXT_FEATURES * len(self._named("text"))
+        after = sum(len(self.medians_[name]) for name in self._named("date")) + TEXT_FEATURES * len(self._named("text"))
         return np.concatenate([np.full(before, -1), np.repeat(np.arange(len(widths)), widths), np.full(after, -1)])
 
     def cast(self, X: Any) -> Any:
@@ -421,7 +429,9 @@ def _text(value):
 def _date_parts(dates):
     days = (dates - import_pandas().Timestamp(0, tz="UTC")).dt.total_seconds() / SECONDS_OF_A_DAY
     parts = (dates.dt.year, dates.dt.month, dates.dt.day_of_week, days)
-    return np.column_stack([part.to_numpy(dtype=float, na_value=np.nan) for part in parts])
+    parts = [part.to_numpy(dtype=float, na_value=np.nan) for part in parts]
+    angle = 2 * np.pi * (parts[-1] % 1)
+    return np.column_stack([*parts, 24 * (parts[-1] % 1), np.sin(angle), np.cos(angle)])
 
 
 def _hashed_words(texts):
