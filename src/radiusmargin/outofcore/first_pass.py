@@ -199,7 +199,7 @@ class FirstPass:
             for code, part in moments.items()
         }
         dtype = labels.dtype if by_class else None
-        return DataSummary(by_class, {chunk.index: fingerprint}, chunk.X.shape[1], self.sample_rows, dtype).thinned()
+        return DataSummary(by_class, {chunk.index: fingerprint}, chunk.n_features, self.sample_rows, dtype).thinned()
 
     def _moments(self, chunk, X, weight):
         with np.errstate(over="ignore", invalid="ignore"):

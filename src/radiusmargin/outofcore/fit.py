@@ -86,6 +86,10 @@ class ChunkedTraining:
         """Squared norm of the coefficients."""
         return RegularizerForm(None, Coordinates(self._shift))
 
+    def projected(self, basis: np.ndarray, inverse: np.ndarray) -> RegularizerForm:
+        """Squared norm of the coefficients of the rows times `basis`; `inverse` maps coefficients of rows to those."""
+        return RegularizerForm(None, Coordinates(self._shift, basis, inverse))
+
     def tempered(self, scatter: TemperedScatter, p: float) -> RegularizerForm:
         """w'Tw / n for an exponent p of the scatter. For p <= 0 it is diagonal, over the features that vary."""
         if p <= 0:

@@ -52,11 +52,28 @@ class Block:
 
         It is computed in integers, so that it is the same on every machine. `names` has a number for each class.
         """
-        odd = _ODD * (2 * np.arange(self.X.shape[1], dtype=np.uint64) + np.uint64(1))
-        rows = np.einsum("ij,j->i", self.X.view(np.uint64), odd) + self.weight.view(np.uint64) * _MIX
+        X = self._read
+        odd = _ODD * (2 * np.arange(X.shape[1], dtype=np.uint64) + np.uint64(1))
+        rows = np.einsum("ij,j->i", X.view(np.uint64), odd) + self.weight.view(np.uint64) * _MIX
         rows = (rows ^ (rows >> _HALF)) * _MIX  # otherwise swapping an entry of two rows would go unnoticed
         rows ^= rows >> _HALF
         return int(np.einsum("i,i->", rows, names[self.codes]))
+
+    @property
+    def _read(self):
+        """The rows as they were read, which a map of them may round differently on another machine."""
+        return self.X
+
+
+@dataclass(frozen=True, eq=False)
+class MappedBlock(Block):
+    """A block of mapped rows, with the rows as they were read."""
+
+    read: np.ndarray
+
+    @property
+    def _read(self):
+        return self.read
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +145,7 @@ class Chunk:
 
     def blocks(self, classes: np.ndarray) -> Iterator[Block]:
         """Iterate over the rows of positive weight, a block at a time, with the indices of their classes."""
-        for rows in split(len(self.y), self.X.shape[1]):
+        for rows in split(len(self.y), self.n_features):
             X = self.X[rows].toarray() if sparse.issparse(self.X) else self.X[rows]
             weight, places = self.weight[rows], np.arange(rows.start, rows.start + X.shape[0])
             y = self.y[rows]
@@ -136,7 +153,15 @@ class Chunk:
                 kept = weight > 0
                 X, y, weight, places = X[kept], y[kept], weight[kept], places[kept]
             if len(y):
-                yield Block(np.ascontiguousarray(X, dtype=float), self._codes(y, classes), weight, places)
+                yield self._block(np.ascontiguousarray(X, dtype=float), self._codes(y, classes), weight, places)
+
+    def _block(self, X, *labels):
+        return Block(X, *labels)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the blocks."""
+        return self.X.shape[1]
 
     def _codes(self, y, classes):
         if y.dtype.kind in "iufb":
@@ -160,6 +185,28 @@ def _numbers_of(frame, index):
             f"chunk {index}: columns must be numbers without gaps ({error}). Categories and dates are encoded in memory only: "
             "fit a TableEncoder to a sample, and transform each chunk."
         ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class MappedChunk(Chunk):
+    """A chunk whose rows are mapped, a block at a time.
+
+    Parameters
+    ----------
+    function : callable
+        Maps rows (m, d) to rows (m, width).
+    width : int
+    """
+
+    function: Any = None
+    width: int = 0
+
+    @property
+    def n_features(self) -> int:
+        return max(1, self.width)
+
+    def _block(self, X, *labels):
+        return MappedBlock(self.function(X), *labels, read=X)
 
 
 class ChangedChunkError(RuntimeError):
@@ -195,6 +242,39 @@ class ChunkSource(ABC):
     @abstractmethod
     def reduce(self, task: Callable[[Chunk], S], name: str) -> S:
         """Apply a task to every chunk and merge the summaries, in an order that depends on the number of chunks only."""
+
+
+class MappedSource(ChunkSource):
+    """Another source whose rows are mapped: linear models of them are models of the features.
+
+    Features exist a block at a time, whatever the size of a chunk, and anew in every pass.
+
+    Parameters
+    ----------
+    source : ChunkSource
+    function : callable
+        Maps rows (m, d) to rows (m, width). With Dask it is sent to the workers.
+    width : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from radiusmargin.outofcore import ArraySource, MappedSource
+    >>> source = MappedSource(ArraySource(np.ones((5, 2)), np.array([0, 1, 0, 1, 0])), np.square, 2)
+    >>> source.n_rows, source.n_features
+    (5, 2)
+    """
+
+    def __init__(self, source: ChunkSource, function: Callable[[np.ndarray], np.ndarray], width: int):
+        self.source, self.function = source, function
+        self.n_rows, self.n_features = source.n_rows, width
+
+    def reduce(self, task: Callable[[Chunk], S], name: str) -> S:
+        return self.source.reduce(partial(_on_mapped, task, self.function, self.n_features), name)
+
+
+def _on_mapped(task, function, width, chunk):
+    return task(MappedChunk(chunk.index, chunk.X, chunk.y, chunk.weight, function, width))
 
 
 CHUNK = 1 << 22  # numbers that each thread reads at a time: 32 MiB of doubles
@@ -431,6 +511,7 @@ __all__ = [
     "ChangedChunkError",
     "Chunk",
     "ChunkSource",
+    "MappedSource",
     "ReaderSource",
     "in_chunks",
     "in_threads",

@@ -65,11 +65,14 @@ class Budget:
         Relative gap.
     sweeps : int
         Most steps of SMO, over the rows.
+    exact_rows : int
+        Kernel machines of more rows are approximated by landmarks.
     """
 
     rows: int
     tol: float
     sweeps: int
+    exact_rows: int = 50_000
 
 
 WORTH_A_WARNING = 0.1  # relative gap of a fit within a budget
@@ -278,7 +281,9 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
         rows = largest_problem(training)
         weights = {best: 1.0} if self.combine == "best" else ensemble_weights(table, self.band, rows)
         groups = [group for spec in specs for group in candidate_groups(Grids.of(self), spec)]
-        found = EnsembleFitter(training, self._options, self._options_of_kernels(rows)).fit(weights, groups)
+        by_landmarks = self._budget is not None and rows > self._budget.exact_rows
+        fitter = EnsembleFitter(training, self._options, self._options_of_kernels(rows), by_landmarks=by_landmarks)
+        found = fitter.fit(weights, groups)
         return self._keep_ensemble(found, weights, specs)
 
     def _refit_chunks(self, chunks, specs, table):

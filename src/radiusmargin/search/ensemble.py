@@ -23,6 +23,7 @@ from ..scatter import with_positive_pivots
 from ..solvers.result import Certificate
 from .candidates import Candidate
 from .fold_strategies import fit_smoothed
+from .landmarks import choose_landmarks, fit_landmarks_in_memory
 from .scoring import BLOCK, near_best
 
 LEAST_ROWS = 64  # per block of scores
@@ -52,10 +53,13 @@ class EnsembleFitter:
     options : Options
     of_kernels : Options, optional
         For kernel machines, where they differ.
+    by_landmarks : bool, default=False
+        Approximate kernel machines by landmarks.
     """
 
-    def __init__(self, training, options, of_kernels=None):
+    def __init__(self, training, options, of_kernels=None, *, by_landmarks=False):
         self.training, self.options, self.of_kernels = training, options, of_kernels or options
+        self.by_landmarks = by_landmarks
         self.n_dropped = 0
 
     def fit(self, weights, groups) -> FittedEnsemble:
@@ -64,7 +68,7 @@ class EnsembleFitter:
         for group in groups:
             own = {c: weights[c] for c in sorted(weights, key=lambda c: (c.whitening, c.C)) if group.holds(c)}
             if own:
-                fit = self._expansion if group.is_expansion else self._explicit
+                fit = self._kernel_machine if group.is_expansion else self._explicit
                 part, own_scores, own_shares, own_certificate = fit(group.spec.training(self.training), group, own)
                 parts.append(replace(part, space=group.spec.space(part.space)))
                 scores, certificate = scores + own_scores, certificate + own_certificate
@@ -112,6 +116,19 @@ class EnsembleFitter:
         coef, intercept = (np.array([getattr(m, name) for m in models]) for name in ("coef_", "intercept_"))
         return coef, intercept, sum(certificates, Certificate())
 
+    def _kernel_machine(self, *task):
+        return self._landmarks(*task) if self.by_landmarks else self._expansion(*task)
+
+    def _landmarks(self, training, group, weights):
+        """Fit kernel machines of one gamma by landmarks; return the same as `_explicit`."""
+        Cs, costs = [c.C for c in weights], training.costs
+        landmarks = choose_landmarks(group.features, training, Cs[0], self.of_kernels)
+        found = fit_landmarks_in_memory(training, landmarks, Cs, self.of_kernels)
+        scores, shares = landmark_scores(landmarks.space, training.X, found, weights, costs)
+        coef, intercept = np.einsum("ckm,c->km", found.coef, shares), shares @ found.intercept
+        model = LinearModel(landmarks.space, coef, intercept, training.reduction)
+        return model, scores, shares, found.certificate
+
     def _expansion(self, training, group, weights):
         """Fit kernel machines of one gamma; return the same as `_explicit`."""
         Cs, costs = [c.C for c in weights], training.costs
@@ -137,6 +154,17 @@ class EnsembleFitter:
                 decision = np.asarray(rows[block] @ separators) + constants
                 squares[some] += (costs[block] @ decision**2).reshape(-1, K)
         return np.sqrt(squares.mean(axis=1) / costs.sum())
+
+
+def landmark_scores(space, X, found, weights, costs):
+    """Return the weighted sum (n, K) of the scores of candidates on training rows, without intercepts, and their shares."""
+    C, K, m = found.coef.shape
+    scores = space.scores(X, found.coef.reshape(C * K, m)).reshape(-1, C, K)
+    shares = over_sizes(
+        weights,
+        np.sqrt((costs @ (scores + found.intercept).reshape(len(X), -1) ** 2 / costs.sum()).reshape(C, K).mean(axis=1)),
+    )
+    return np.einsum("nck,c->nk", scores, shares), shares
 
 
 def _scores(space, X, found):

@@ -1,0 +1,116 @@
+"""Kernel machines by landmarks: the problem that they solve, and how many landmarks are taken."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_moons
+
+from radiusmargin import FSVMCV, AutoSVM
+from radiusmargin.estimators.base import TrainingData
+from radiusmargin.estimators.features import Expansion, FeatureChoice
+from radiusmargin.kernels import KernelFunction
+from radiusmargin.multiclass import MulticlassReduction
+from radiusmargin.outofcore import ArraySource, MappedSource
+from radiusmargin.outofcore.solver import first_pass
+from radiusmargin.search import landmarks as by
+from radiusmargin.search.base import Budget
+from radiusmargin.solvers import Batch, Kernel, Options, solve_kernel
+
+
+def training_of(X, y):
+    K = int(y.max()) + 1
+    return TrainingData(X, y, np.ones(len(y)), np.arange(len(y)), MulticlassReduction(K), np.ones(K))
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(200, noise=0.3, random_state=0)
+
+
+@pytest.mark.parametrize("in_memory", [1 << 27, 1])
+@pytest.mark.parametrize("several", [False, True])
+def test_with_all_rows_as_landmarks_the_problem_is_that_of_the_kernel(moons, in_memory, several, monkeypatch):
+    monkeypatch.setattr(by, "IN_MEMORY", in_memory)
+    X, y = load_iris(return_X_y=True) if several else moons
+    training, function, Cs = training_of(X, y), KernelFunction("rbf", gamma=1.0), [0.5, 5.0]
+    landmarks = by.Landmarks.of(Expansion(function, X))
+    found = by.fit_landmarks_in_memory(training, landmarks, Cs, Options(1e-8))
+    expected = solve_kernel(Batch(Kernel(X, function), training.labels, training.weight, np.array(Cs)), Options(1e-8))
+    assert found.certificate.max_gap <= 1e-8
+    assert found.certificate.objective == pytest.approx(expected.objective.sum(), rel=1e-5)
+    scores = landmarks.space.scores(X, found.coef.reshape(-1, len(X))).T.reshape(*found.coef.shape[:2], -1)
+    ours = scores + found.intercept[..., None]
+    theirs = np.asarray(expected.coef) @ function(X, X) + expected.intercept[..., None]
+    np.testing.assert_allclose(ours, theirs.swapaxes(0, 1), atol=2e-2)
+
+
+def test_objective_is_that_of_the_norm_of_the_combination(moons):
+    X, y = moons
+    landmarks = by.Landmarks.of(Expansion(KernelFunction("laplacian", gamma=0.5), X[:20]))
+    found = by.fit_landmarks_in_memory(training_of(X, y), landmarks, [2.0], Options(1e-8))
+    (coef,), (intercept,) = found.coef[0], found.intercept[0][None]
+    K = landmarks.space.function(X[:20], X[:20])
+    slack = np.maximum(0, 1 - (2 * y - 1) * (landmarks(X) @ coef + intercept))
+    assert found.certificate.objective == pytest.approx(coef @ K @ coef / 2 + 2 * slack.sum(), rel=1e-9)
+
+
+def test_landmarks_are_doubled_while_that_helps(monkeypatch):
+    monkeypatch.setattr(by, "FIRST", 4)
+    X = np.random.default_rng(0).uniform(-3, 3, size=(1500, 2))
+    training = training_of(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+    asked = []
+
+    def gain(correct, before, weight):
+        asked.append(correct.mean())
+        return 3.0 if len(asked) < 4 else 0.5
+
+    monkeypatch.setattr(by, "_gain", gain)
+    chosen = by.choose_landmarks(FeatureChoice("rbf", gamma=1.0), training, 10.0, Options(1e-4))
+    assert len(chosen) == 4 * 2**3
+    assert asked[-1] > 0.9
+
+
+def test_gain_is_in_deviations_of_chance():
+    correct, before = np.array([1, 1, 1, 1, 0, 1], dtype=bool), np.array([0, 0, 0, 0, 1, 1], dtype=bool)
+    assert by._gain(correct, before, np.ones(6)) == pytest.approx(3 / np.sqrt(5))
+    assert by._gain(correct, correct, np.ones(6)) == 0
+
+
+def test_every_class_is_among_the_rows_that_are_fitted():
+    codes = np.repeat([0, 1, 2], [100, 2, 1])
+    train, test = by._halves(codes)
+    assert set(codes[train]) == {0, 1, 2}
+    assert len(test) == pytest.approx(len(codes) / 3, abs=2)
+    assert not set(train) & set(test)
+
+
+def test_autosvm_takes_landmarks_beyond_its_exact_rows(moons, monkeypatch):
+    X, y = moons
+    exact = AutoSVM().fit(X, y)
+    monkeypatch.setattr(AutoSVM, "_budget", Budget(rows=100, tol=1e-4, sweeps=100, exact_rows=150))
+    monkeypatch.setattr(by, "FIRST", 16)
+    model = AutoSVM(probability=True).fit(X, y)
+    sizes = [len(part.space.space.support) for part in model.decision_model.parts if hasattr(part.space, "units")]
+    assert sizes
+    assert max(sizes) < len(X) / 2
+    assert model.max_dual_gap_ <= 1e-4
+    assert abs(model.score(X, y) - exact.score(X, y)) < 0.03
+    assert model.predict_proba(X).shape == (200, 2)
+    assert model.transform(X).shape[0] == 200
+    two = clone(model).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(two.decision_function(X), model.decision_function(X))
+    kernels = ["rbf", "laplacian"]
+    whole = FSVMCV(kernel=kernels).fit(X, y)  # has a tol of its own, and stays exact
+    assert whole.max_dual_gap_ <= 1e-6
+
+
+def test_mapped_chunks_are_those_of_mapped_rows(moons):
+    X, y = moons
+    mapped = MappedSource(ArraySource(X, y, rows=64), np.exp, 2)
+    plain = ArraySource(np.exp(X), y, rows=64)
+    ours, theirs = first_pass(mapped), first_pass(plain)
+    for a, b in zip(ours.moments(), theirs.moments(), strict=True):
+        np.testing.assert_allclose(a.scatter, b.scatter)
+    assert ours.n_features == 2
+    read = first_pass(ArraySource(X, y, rows=64))
+    assert ours.fingerprints == read.fingerprints != theirs.fingerprints
