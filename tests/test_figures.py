@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import sklearn
 from sklearn.datasets import load_iris
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegressionCV
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
@@ -82,7 +83,14 @@ def test_the_reader_finds_numbers_and_passages():
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of parameters that change with 1.10
 @pytest.mark.parametrize(
     "estimator",
-    [LinearSVC(), SVC(kernel="linear"), LogisticRegressionCV(solver="liblinear")],
+    [
+        LinearSVC(),
+        SVC(kernel="linear"),
+        LogisticRegressionCV(solver="liblinear"),
+        SVR(kernel="linear"),
+        LinearSVR(),
+        KernelRidge(),
+    ],
     ids=lambda e: type(e).__name__,
 )
 def test_names_of_scikit_learn_are_its_own(estimator):

@@ -9,8 +9,10 @@ from .estimators import (
     RMM,
     SVM,
     SVML,
+    SVR,
     FSVMAlgorithm1,
     KernelMap,
+    QuantileSVR,
     RSVMMuPlus,
     RSVMPlus,
     SemiWhitening,
@@ -29,6 +31,8 @@ __all__ = [  # noqa: RUF022 (grouped)
     # One model with given hyper-parameters.
     "FSVM",  # F-SVM: separator and metric learned together
     "SVM",  # the plain SVM
+    "SVR",  # support vector regression
+    "QuantileSVR",  # conditional quantiles
     # Models that F-SVM is compared with.
     "RMM",  # relative margin machine
     "RSVMPlus",  # R-SVM+

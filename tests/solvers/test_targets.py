@@ -41,7 +41,7 @@ def fit_kernel(X, y, tube, C=1.0, weight=None, intercept=True, tol=1e-7, kernel=
 
 
 def assert_certified(K, y, v, b, tube, C, found, tol, weight=None, intercept=True):
-    """Both objectives anew from the coefficients of the rows: K is their matrix of inner products."""
+    """Both objectives anew from the coefficients of the rows (identity V2): K is their matrix of inner products."""
     weight = np.ones(len(y)) if weight is None else weight
     objective = 0.5 * v @ K @ v + C * weight @ loss(y - K @ v - b, tube)
     bound = v @ y - tube[0] * abs(v).sum() - 0.5 * v @ K @ v
@@ -58,6 +58,7 @@ def assert_certified(K, y, v, b, tube, C, found, tol, weight=None, intercept=Tru
 @pytest.mark.parametrize("tube", TUBES)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_against_clarabel(tube, intercept):
+    """The loss as it is usually written (identity V1)."""
     X, y = noisy()
     weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
     w, b = cp.Variable(X.shape[1]), cp.Variable()
@@ -170,7 +171,7 @@ numbers = st.floats(0.01, 100.0)
 @settings(max_examples=15, deadline=None)
 @given(factor=st.integers(-8, 8).map(lambda k: 2.0**k), C=numbers, seed=st.integers(0, 99))
 def test_scaled_targets(factor, C, seed):
-    """Targets, epsilon and coefficients in other units are the problem with C times the unit."""
+    """Targets, epsilon and coefficients in other units are the problem with C times the unit (identity V3)."""
     X, y = noisy(40, 3, seed)
     one = fit(X, y, INSENSITIVE, C * factor)
     other = fit(X, factor * y, (0.2 * factor, 1.0, 1.0), C * factor**2)
@@ -181,7 +182,7 @@ def test_scaled_targets(factor, C, seed):
 @settings(max_examples=15, deadline=None)
 @given(C=numbers, seed=st.integers(0, 99))
 def test_sign_and_weights(C, seed):
-    """The negative targets have the negative solution, quantiles exchanged; a weight is a number of repetitions."""
+    """The negative targets have the negative solution, quantiles exchanged (identity V4); a weight is a number of repetitions."""
     X, y = noisy(40, 3, seed)
     for solver in (fit, fit_kernel):
         one, other = solver(X, y, PINBALL, C), solver(X, -y, (0.0, 0.2, 0.8), C)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from ..estimators import KernelMap, list_models
+from ..estimators import SVR, KernelMap, QuantileSVR, list_models
 from ..estimators.decision import Ensemble, LinearModel, PlattCalibration
 from ..estimators.features import Expansion, LinearMap, Mapped, RankTransform, Raw, ScaledSpace, Standardizer
 from ..estimators.kernel_pca import FittedMap
@@ -28,7 +28,8 @@ from .scikit import IGNORED, SCIKIT, rebuild_encoder, rebuild_scikit, require
 
 __all__ = ["rebuild_pipeline", "require_known"]
 
-ESTIMATORS = {entry.estimator for entry in list_models()} | {FSVMCV, AutoSVM}
+REGRESSORS = (SVR, QuantileSVR)
+ESTIMATORS = {entry.estimator for entry in list_models()} | {FSVMCV, AutoSVM, *REGRESSORS}
 
 #: What a fit leaves in an attribute other than data.
 SPACES, UNITS = (Raw, Mapped, Expansion, ScaledSpace), (Standardizer, RankTransform, LinearMap)
@@ -41,6 +42,7 @@ OBJECTS = {
 #: Private attributes that a fit sets; public ones end in an underscore.
 PRIVATE = {
     "_model",
+    "_one_quantile",
     "_sigmoids",
     "_directions",
     "_means",
@@ -181,21 +183,31 @@ def _check_decision(model, width):
     sigmoids = vars(model).get("_sigmoids")
     reductions = {part.reduction for part in parts} | ({sigmoids.reduction} if sigmoids is not None else set())
     require(len(reductions) == 1, "parts of a model have other classes")
-    (reduction,) = reductions
-    check_classes(model.classes_)
-    require(isinstance(reduction.pairs, bool), "classes are compared neither in pairs nor with the rest")
-    require(reduction.n_classes == len(model.classes_), "classes and separators are not as many")
+    n_problems = _problems(model, *reductions)
     for part in parts:
         n_features = _columns(part.space, width)
         least = 1 if isinstance(part.space, Mapped) else n_features  # separators may use its leading features alone
         n_used = np.shape(part.coef)[-1] if np.ndim(part.coef) == 2 or sparse.issparse(part.coef) else -1
         require(least <= n_used <= n_features, "separators and features are not as many")
-        check_floats(part.coef, (reduction.n_problems, n_used))
-        check_floats(part.intercept, (reduction.n_problems,))
+        check_floats(part.coef, (n_problems, n_used))
+        check_floats(part.intercept, (n_problems,))
     if sigmoids is not None:
-        check_floats(sigmoids.slope, (reduction.n_problems,))
-        check_floats(sigmoids.offset, (reduction.n_problems,))
+        check_floats(sigmoids.slope, (n_problems,))
+        check_floats(sigmoids.offset, (n_problems,))
         require(isinstance(sigmoids.exponent, float) and 0 < sigmoids.exponent < 1e3, "a temperature is out of range")
+
+
+def _problems(model, reduction) -> int:
+    """The number of separators of a model; of the functions of a regression, which has no classes."""
+    if isinstance(model, REGRESSORS):
+        require(reduction is None, "a regression has classes")
+        require(isinstance(getattr(model, "_one_quantile", True), bool), "quantiles are neither one nor several")
+        return len(np.atleast_1d(getattr(model, "quantile", 0.5)))
+    check_classes(model.classes_)
+    require(isinstance(reduction, MulticlassReduction), "there are no classes")
+    require(isinstance(reduction.pairs, bool), "classes are compared neither in pairs nor with the rest")
+    require(reduction.n_classes == len(model.classes_), "classes and separators are not as many")
+    return reduction.n_problems
 
 
 def _columns(space, width) -> int:

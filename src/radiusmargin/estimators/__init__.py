@@ -17,6 +17,7 @@ from .semi_whitening import SemiWhitening
 from .sigma_svm import SigmaSVM
 from .svm import SVM
 from .svml import SVML
+from .svr import SVR, QuantileSVR
 
 __all__ = [
     "FSVM",
@@ -25,11 +26,13 @@ __all__ = [
     "RMM",
     "SVM",
     "SVML",
+    "SVR",
     "DimensionPath",
     "FSVMAlgorithm1",
     "KernelMap",
     "LeadingFeatures",
     "ModelEntry",
+    "QuantileSVR",
     "RSVMMuPlus",
     "RSVMPlus",
     "SemiWhitening",

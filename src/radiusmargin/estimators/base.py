@@ -171,6 +171,27 @@ class CertifiedEstimator(CallbackSupportMixin, VersionedPickleMixin, BaseEstimat
         self.dual_objective_ = min(found.dual_objective, self.objective_)
         self.dual_gap_, self.max_dual_gap_ = relative_gap(self.objective_, self.dual_objective_), found.max_gap
 
+    def _warn_unless_converged(self, tol=None):
+        tol = self.tol if tol is None else tol
+        if self.max_dual_gap_ > tol:
+            of_all = f", {self.dual_gap_:.2g} over all problems," if self.dual_gap_ < self.max_dual_gap_ else ""
+            warnings.warn(
+                f"{type(self).__name__} stopped at a relative gap of {self.max_dual_gap_:.2g} (tol={tol:g}){of_all} after "
+                f"{self.n_iter_} iterations. Increase max_iter or tol. {self._remedy}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def _remedy(self) -> str:
+        """Advice for the warning that the tolerance was not reached."""
+        if getattr(self, "whitening", -1.0) == 0:
+            return "A smaller C converges faster. If the mean of a feature is large compared with its spread, subtract the mean."
+        return (
+            "If a feature has far larger numbers than the others, scale it, as FSVM(whitening=0) does. If the mean of a feature is "
+            "large compared with its spread, subtract the mean."
+        )
+
     def _validated(self, X):
         check_is_fitted(self)
         check_sparse_indices(X)
@@ -284,27 +305,6 @@ class MarginEstimator(ClassifierMixin, CertifiedEstimator, ABC):
         self.support_, self.support_vectors_, self.dual_coef_ = training.kept[fit.support], fit.vectors, fit.dual_coef
         self.n_support_ = np.bincount(training.codes[fit.support], minlength=training.reduction.n_classes)
         self._certify(fit.certificate)
-
-    def _warn_unless_converged(self, tol=None):
-        tol = self.tol if tol is None else tol
-        if self.max_dual_gap_ > tol:
-            of_all = f", {self.dual_gap_:.2g} over all problems," if self.dual_gap_ < self.max_dual_gap_ else ""
-            warnings.warn(
-                f"{type(self).__name__} stopped at a relative gap of {self.max_dual_gap_:.2g} (tol={tol:g}){of_all} after "
-                f"{self.n_iter_} iterations. Increase max_iter or tol. {self._remedy}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    @property
-    def _remedy(self) -> str:
-        """Advice for the warning that the tolerance was not reached."""
-        if getattr(self, "whitening", -1.0) == 0:
-            return "A smaller C converges faster. If the mean of a feature is large compared with its spread, subtract the mean."
-        return (
-            "If a feature has far larger numbers than the others, scale it, as FSVM(whitening=0) does. If the mean of a feature is "
-            "large compared with its spread, subtract the mean."
-        )
 
     def _check_training(self, X, y, sample_weight) -> TrainingData:
         X, y = self._validated_both(X, y)

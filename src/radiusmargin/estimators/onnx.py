@@ -100,3 +100,36 @@ def linear_reduction(model) -> MulticlassReduction | None:
         if raw.shape[1] == n_columns and np.allclose(reduction.class_scores(raw), scores):
             return reduction
     return None
+
+
+# -- Regressions --------------------------------------------------------------------------------------------------------
+
+
+def value_outputs(scope):
+    """Declare the output of a regression."""
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    return [scope.declare_local_variable("variable", DoubleTensorType())]
+
+
+def value_shapes(operator):
+    """Set the shape of the output."""
+    operator.outputs[0].type.shape = [None, len(operator.raw_operator.intercept_)]
+
+
+def convert_values(scope, operator, container):
+    """Add the operators of a linear regression; several quantiles are sorted."""
+    from skl2onnx.algebra.onnx_ops import OnnxAdd, OnnxCast, OnnxIdentity, OnnxMatMul, OnnxTopK
+    from skl2onnx.proto import onnx_proto
+
+    model, opset = operator.raw_operator, container.target_opset
+    coef = getattr(model, "coef_", None)
+    if coef is None or hasattr(model, "kernel_map_"):
+        raise ValueError(
+            f"{type(model).__name__} is not linear in its inputs, and only linear models become ONNX graphs."
+        )
+    X = OnnxCast(operator.inputs[0], to=onnx_proto.TensorProto.DOUBLE, op_version=opset)
+    values = OnnxAdd(OnnxMatMul(X, coef.T, op_version=opset), model.intercept_[None], op_version=opset)
+    if len(coef) > 1:
+        values = OnnxTopK(values, np.array([len(coef)], dtype=np.int64), axis=1, largest=0, op_version=opset)[0]
+    OnnxIdentity(values, op_version=opset, output_names=[operator.outputs[0].full_name]).add_to(scope, container)
