@@ -247,7 +247,7 @@ def least_squares_svm(
     >>> from radiusmargin.solvers import least_squares_svm
     >>> x = np.array([0.0, 1.0, 2.0])
     >>> found = least_squares_svm(np.outer(x, x), 1 + 2 * x, ridge=1e-9)
-    >>> float((x @ found.coef).item().__round__(6)), float(found.intercept[0].round(6))
+    >>> round(float((x @ found.coef).item()), 4), round(float(found.intercept[0]), 4)
     (2.0, 1.0)
     """
     K, y = check_symmetric("K", K), as_floats("y", y)
