@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from radiusmargin import FSVMCV, AutoSVM, TableEncoder
+from radiusmargin import FSVM, FSVMCV, AutoSVM, TableEncoder
 from radiusmargin.app import Bundle, load_bundle, save_bundle
 from radiusmargin.estimators.features import RankTransform, Standardizer
 
@@ -177,3 +177,16 @@ def test_frames_in_chunks_with_categories_are_refused_with_a_remedy():
     rows, labels = dask.from_pandas(MIXED, npartitions=2), dask.from_pandas(pd.Series(Y), npartitions=2)
     with pytest.raises(ValueError, match=r"columns must be numbers without gaps .* fit a TableEncoder to a sample"):
         FSVMCV().fit(rows, labels)
+
+
+@pytest.mark.parametrize(
+    "bad", [MIXED, MIXED[["size"]], pd.DataFrame({"day": pd.to_datetime(["2020-01-01"] * N), "size": NOISE})]
+)
+def test_models_of_numbers_say_who_encodes_tables(bad):
+    with pytest.raises(
+        ValueError, match=r"FSVM takes numbers without gaps: put a TableEncoder before it in a pipeline"
+    ):
+        FSVM().fit(bad, Y)
+    fitted = FSVM().fit(NOISE[:, None], Y)
+    with pytest.raises(ValueError, match=r"X contains NaN. FSVM takes numbers without gaps"):
+        fitted.predict(np.full((2, 1), np.nan))

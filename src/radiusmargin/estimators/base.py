@@ -197,8 +197,23 @@ class CertifiedEstimator(CallbackSupportMixin, VersionedPickleMixin, BaseEstimat
         check_sparse_indices(X)
         if is_plain_matrix(X, sparse_too=self._accepts_sparse):
             return canonical(validate_data(self, X, reset=False, skip_check_array=True))
+        return canonical(self._as_numbers(X, reset=False))
+
+    def _as_numbers(self, X, *y, **how):
+        """Validate rows, and labels of a fit, as scikit-learn does; texts and gaps are refused with a remedy."""
         accept = "csr" if self._accepts_sparse else False
-        return canonical(validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False))
+        try:
+            return validate_data(self, X, *y, accept_sparse=accept, dtype=np.float64, **how)
+        except (TypeError, ValueError) as error:
+            first = str(error).partition("\n")[0].rstrip(".")
+            if not any(
+                words in first for words in ("X contains NaN", "could not convert string", "could not be promoted")
+            ):
+                raise
+            raise ValueError(
+                f"{first}. {type(self).__name__} takes numbers without gaps: put a TableEncoder before it in a pipeline. AutoSVM and "
+                "FSVMCV encode tables themselves."
+            ) from error
 
 
 class CertifiedRegressor(RegressorMixin, CertifiedEstimator):
@@ -207,18 +222,8 @@ class CertifiedRegressor(RegressorMixin, CertifiedEstimator):
     def _validated_both(self, X, y):
         """Validate rows and targets of a fit."""
         check_sparse_indices(X)
-        accept = "csr" if self._accepts_sparse else False
         several = self.__sklearn_tags__().target_tags.multi_output
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=accept,
-            dtype=np.float64,
-            ensure_min_samples=2,
-            y_numeric=True,
-            multi_output=several,
-        )
+        X, y = self._as_numbers(X, y, ensure_min_samples=2, y_numeric=True, multi_output=several)
         return canonical(X), y.astype(float)
 
 
@@ -352,10 +357,9 @@ class MarginEstimator(ClassifierMixin, CertifiedEstimator, ABC):
         if whole and is_plain_matrix(X, sparse_too=self._accepts_sparse) and X.shape[0] == len(y) > 1:
             X, y = validate_data(self, X, y, skip_check_array=True)
         else:
-            accept = "csr" if self._accepts_sparse else False
             if y is not None:
                 check_class_labels(y)
-            X, y = validate_data(self, X, y, accept_sparse=accept, dtype=np.float64, ensure_min_samples=2)
+            X, y = self._as_numbers(X, y, ensure_min_samples=2)
         return canonical(X), y
 
     def __sklearn_tags__(self):

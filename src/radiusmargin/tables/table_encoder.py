@@ -193,7 +193,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers = self._named("number")
         parts = [_numbers(pd, X[numbers])] if numbers else []
         others = {name: self._cast_column(X[name], kind) for name, kind in self.kinds_.items() if kind != "number"}
-        return pd.concat([*parts, pd.DataFrame(others, index=X.index)], axis=1)[list(self.kinds_)]
+        return pd.concat([*parts, pd.DataFrame(others, index=X.index)], axis=1)
 
     # -- one fit ------------------------------------------------------------------------------------------------------
 
