@@ -155,7 +155,7 @@ class CertifiedEstimator(CallbackSupportMixin, VersionedPickleMixin, BaseEstimat
     """Estimator of rows of numbers whose fit has a certificate."""
 
     _accepts_sparse = False
-    _private_fitted = ("_model",)  # private fitted attributes; public ones end in an underscore
+    _private_fitted: tuple[str, ...] = ("_model",)  # private fitted attributes; public ones end in an underscore
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
