@@ -19,6 +19,7 @@ import numpy as np  # noqa: E402
 from scipy.stats import rankdata, wilcoxon  # noqa: E402
 
 from radiusmargin.paper import data as datasets  # noqa: E402
+from radiusmargin.tables.task import DataError  # noqa: E402
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -52,7 +53,7 @@ def loaded(names):
     for name in names:
         try:
             task = datasets.load(name)
-        except datasets.DataError as error:
+        except DataError as error:
             print(f"{name}: left out ({str(error).splitlines()[0]})")
         else:
             yield name, task
