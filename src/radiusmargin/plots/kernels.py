@@ -79,7 +79,7 @@ class KindsDisplay:
     >>> model = AutoSVM().fit(*load_iris(return_X_y=True))
     >>> display = KindsDisplay.from_estimator(model)
     >>> [panel.kernel for panel in display.panels]
-    ['linear', 'laplacian', 'laplacian-ranks', 'rbf']
+    ['linear', 'laplacian', 'laplacian-ranks', 'rbf', 'rbf-ranks']
     """
 
     def __init__(self, panels: list[Panel], members: list[dict], best: dict):

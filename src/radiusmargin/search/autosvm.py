@@ -27,10 +27,10 @@ class AutoSVM(SearchEstimator):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the loss, as in `SVC`.
     kernel : str or list of str, default="auto"
-        Kernels to search; `FSVMCV` lists their names. "auto" is linear, rbf, laplacian and laplacian-ranks, but linear
-        alone for sparse rows, more than 2,000 columns or more than 50 classes.
+        Kernels to search; `FSVMCV` lists their names. "auto" is linear, rbf, laplacian, rbf-ranks and
+        laplacian-ranks, but linear alone for sparse rows, more than 2,000 columns or more than 50 classes.
     combine : {"average", "best"}, default="average"
-        Average the near-best candidates of the near-best kernels, or take the best one.
+        Average near-best candidates of the near-best kernels, weighted by their likelihood on held-out rows, or take the best one.
     cv : int, splitter or iterable, default=5
         Number of folds, or a splitter of scikit-learn.
     cache_size : float, default=500

@@ -174,7 +174,11 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
                 return self
             start = time.perf_counter()
             with progress.task("refit"):
-                shares = self._refit_chunks(chunks, specs, table) if chunks else self._refit(training, specs, table)
+                shares = (
+                    self._refit_chunks(chunks, specs, table)
+                    if chunks
+                    else self._refit(training, specs, table, held_out)
+                )
                 if held_out:
                     self.oof_score_ = held_out.score(shares)
                 if held_out and self.probability:
@@ -272,14 +276,14 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
 
     # -- refitting ----------------------------------------------------------------------------------------------------
 
-    def _refit(self, training, specs, table):
+    def _refit(self, training, specs, table, held_out):
         """Fit the chosen candidates to all rows; return the factor of each candidate's scores."""
         best = best_candidate(table)
         if self.combine == "best" and len(specs) == 1 and specs[0].scaling is None:
             self._refit_best((training.X, self.classes_[training.codes], training.weight), best)
             return {best: 1.0}
         rows = largest_problem(training)
-        weights = {best: 1.0} if self.combine == "best" else ensemble_weights(table, self.band, rows)
+        weights = {best: 1.0} if self.combine == "best" else ensemble_weights(table, self.band, rows, held_out)
         groups = [group for spec in specs for group in candidate_groups(Grids.of(self), spec)]
         by_landmarks = self._budget is not None and rows > self._budget.exact_rows
         fitter = EnsembleFitter(training, self._options, self._options_of_kernels(rows), by_landmarks=by_landmarks)
@@ -348,10 +352,10 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
 
         Platt calibration of every binary problem on the held-out scores of the search. Pairs of several classes are coupled, and
         one temperature, fitted to the same rows, corrects how certain they are.
-        Where two classes are close, the most probable one may differ from that of `predict`.
+        No class is more probable than the one that `predict` gives.
         """
         model = self._fitted_model()
-        return model.of_scores(self._sigmoids.probabilities, self._validated(X))
+        return model.of_scores(self._sigmoids.agreeing, self._validated(X))
 
     @NeedsProbabilities
     def predict_log_proba(self, X: Data) -> np.ndarray:

@@ -23,8 +23,8 @@ from ..estimators.features import ExplicitSpace, FeatureChoice, RankTransform, S
 from ..multiclass import TEXT_COLUMNS
 from ..solvers import Options
 
-AUTO = ("linear", "rbf", "laplacian", "laplacian-ranks")
-NAMES = (*AUTO, "rbf-ranks", "poly", "sigmoid", "cosine")
+AUTO = ("linear", "rbf", "laplacian", "rbf-ranks", "laplacian-ranks")
+NAMES = (*AUTO, "poly", "sigmoid", "cosine")
 RANK_SUFFIX = "-ranks"  # ends the name of a kernel on the ranks of the features
 # Values of gamma times the number of features: standardised rows have a mean squared distance of twice that number.
 MULTIPLES = {"rbf": (0.03, 0.1, 0.3, 1.0, 3.0), "laplacian": (0.1, 0.3, 1.0, 3.0)}

@@ -45,8 +45,8 @@ class FSVMCV(SearchEstimator):
     kernel : str, list of str, callable or transformer, default="linear"
         One kernel, as in `FSVM`, or a list of kernels that are searched together: "linear"; "rbf", "laplacian", "poly", "sigmoid"
         and "cosine" on standardised features; "rbf-ranks" and "laplacian-ranks" on the ranks of the features.
-        "auto" is linear, rbf, laplacian and laplacian-ranks, but linear alone for sparse rows, more than 2,000 columns or more
-        than 50 classes.
+        "auto" is linear, rbf, laplacian, rbf-ranks and laplacian-ranks, but linear alone for sparse rows, more than 2,000
+        columns or more than 50 classes.
     degree, coef0
         Parameters of the kernel, as in `FSVM`.
     criterion : {"cv", "loo", "radius-margin"}, default="cv"
@@ -133,13 +133,15 @@ class FSVMCV(SearchEstimator):
     as large as the others.
 
     **Averaging.** Each candidate is divided by the root mean square of its decision values. Averaged linear candidates are one
-    linear model. A kernel contributes at most its best sixteen candidates. Kernels whose best candidate is within `band` standard
-    errors of the best of all have equal shares.
+    linear model. A kernel contributes at most its best sixteen candidates. Of several kernels those take part whose best candidate
+    is within `band` standard errors of the best of all. Each contributes the four near-best candidates of the smallest log-loss on
+    held-out rows, and has a weight that grows with the likelihood of these rows: its power .25. A kernel of less than a
+    fifth of the largest weight is left out.
 
     **Many rows.** Of more than 3,000 rows, with several kernels and an integer `cv`, a stratified sample of 2,000 scores all
     candidates, one of 5,000 (or all rows) those within `band` + 1 standard errors of the best. What the second round chooses is
     fitted to all rows; its held-out rows are those of `oof_score_` and of the calibration. At most 100,000 over the number of rows
-    kernel machines are averaged, but one of each kernel at least: 16 per kernel up to 2,000 rows, five in all at 20,000.
+    kernel machines are averaged, but one of each kernel at least: five in all at 20,000.
 
     **Racing.** With accuracy as the score, values of gamma and the largest values of C are dropped in searches over kernels without
     whitening; exponents and the largest values of C are dropped on dense data of more than 260,000 numbers. The best candidate

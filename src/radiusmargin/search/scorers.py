@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
-from ..estimators.decision import PlattCalibration, sigmoids
+from ..estimators.decision import PlattCalibration, lifted, sigmoids
 
 
 def score_values(values, truth) -> np.ndarray:
@@ -121,11 +121,12 @@ def probabilities(values, truth) -> np.ndarray:
     """
     reduction, (M, _, n) = truth.data.training.reduction, values.shape
     if reduction.n_classes > 2:
-        return np.array([_calibrated(own.T, truth).probabilities(own.T) for own in values])
+        return np.array([_calibrated(own.T, truth).agreeing(own.T) for own in values])
     labels, weights = np.tile(2.0 * truth.codes - 1, M), np.tile(truth.weight / truth.weight.mean(), M)
     slopes, offsets = sigmoids(values.ravel(), labels, weights, np.repeat(np.arange(M), n), M)
     logits = slopes[:, None] * values[:, 0] + offsets[:, None]
-    return expit(np.stack([-logits, logits], axis=2))
+    chances = lifted(expit(np.stack([-logits.ravel(), logits.ravel()], axis=1)), (values.ravel() > 0).astype(int))
+    return chances.reshape(M, n, 2)
 
 
 def _calibrated(scores, truth):
@@ -182,4 +183,4 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[self._reduction.predict(X)]
 
     def predict_proba(self, X):
-        return _calibrated(X, self.truth).probabilities(X)
+        return _calibrated(X, self.truth).agreeing(X)

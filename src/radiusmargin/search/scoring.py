@@ -19,6 +19,7 @@ from scipy import sparse
 from .._blocks import split
 from .._compat import callback_context, reported_task
 from ..estimators.base import TrainingData
+from ..estimators.decision import parts_of_problems, sigmoids
 from ..multiclass import class_weights
 from .candidates import Candidate
 from .scorers import score_values
@@ -27,6 +28,11 @@ BLOCK = 1 << 20  # decision values that are formed at a time
 # Most candidates of one kernel in an average: no worse than all near-best ones (benchmarks/auto_choices.py), and on a fine grid
 # better than eight (benchmarks/kernel_search.py).
 MOST_CANDIDATES = 16
+# Of each of several kernels, by log-loss on held-out rows, and how their likelihoods become weights. Chosen on 31 sets of 400 rows
+# with four numbers each (benchmarks/auto_choices.py): equal weights of all near-best candidates have a log-loss .008 higher there.
+MOST_OF_EACH = 4
+LIKELIHOOD = 0.25  # power of the likelihood of a kernel that is its weight
+LEAST_WEIGHT = 0.2  # against the largest: kernels below it are left out
 # Rows times candidates of a final fit. With 5 candidates at 20,000 rows the average is as accurate as with 24, and with one per
 # kernel 0.1 to 0.3 points less (benchmarks/scale.py members). Up to 2,000 rows it leaves every average as it is.
 FITTED_ROWS = 100_000
@@ -259,21 +265,36 @@ def near_best(table: ScoreTable, band, among=None) -> list[Candidate]:
     return [c for c, value in zip(candidates, mean, strict=True) if value >= mean[top] - band * error[top] - TIE]
 
 
-def ensemble_weights(table: ScoreTable, band, rows=0) -> dict[Candidate, float]:
+def ensemble_weights(table: ScoreTable, band, rows=0, held_out: HeldOutValues | None = None) -> dict[Candidate, float]:
     """Return the candidates to average, with their weights.
 
-    Kernels whose best candidate is within `band` standard errors of the best of all have equal shares. Within a kernel the
-    candidates near its best have equal shares. Of kernels that are not linear these are at most the best sixteen of each, and
-    fewer if they are to be fitted to many `rows`.
+    Kernels take part whose best candidate is within `band` standard errors of the best of all; within a kernel, the candidates
+    near its best with equal shares. Of kernels that are not linear these are at most the best sixteen of each, and fewer if they
+    are to be fitted to many `rows`. Several kernels have weights by their likelihood on held-out rows, if values are given.
     """
     kernels: dict[Any, list[Candidate]] = {}
     for candidate in table.standing():
         kernels.setdefault(candidate.kernel, []).append(candidate)
     leaders = {best_candidate(table, own): own for own in kernels.values()}
-    chosen = [leaders[leader] for leader in near_best(table, band, list(leaders))]
+    chosen = [near_best(table, band, leaders[leader]) for leader in near_best(table, band, list(leaders))]
     most = _most_candidates(rows, sum(own[0].kernel != "linear" for own in chosen))
-    near = [_few(table, near_best(table, band, own), most) for own in chosen]
+    if len(kernels) > 1 and held_out:
+        return _weights_by_likelihood([_few(table, own, most) for own in chosen], held_out)
+    near = [_few(table, own, most) for own in chosen]
     return {candidate: 1 / (len(near) * len(own)) for own in near for candidate in own}
+
+
+def _weights_by_likelihood(kernels, held_out) -> dict[Candidate, float]:
+    """Return weights of the likeliest few of the given candidates of every kernel, and of the kernels by their averages."""
+    candidates = [c for own in kernels for c in own]
+    losses = dict(zip(candidates, held_out.log_losses([{c: 1.0} for c in candidates]), strict=True))
+    likely = [sorted(own, key=lambda c: losses[c])[:MOST_OF_EACH] for own in kernels]
+    averages = np.array(held_out.log_losses([held_out.over_sizes(own) for own in likely]))
+    weights = np.exp(-LIKELIHOOD * held_out.counts.sum() * (averages - averages.min()))
+    weights[weights < LEAST_WEIGHT] = 0.0
+    weights /= weights.sum()
+    some = {c: weight / len(own) for own, weight in zip(likely, weights, strict=True) for c in own if weight}
+    return {c: some[c] for c in candidates if c in some}
 
 
 def survivors(table: ScoreTable, band) -> list[Candidate]:
@@ -449,6 +470,32 @@ class HeldOutValues:
 
     def _sum(self, weights, i):
         return sum(weight * self._values[candidate][i] for candidate, weight in weights.items())
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Weights of `rows` in units of a typical one: weights may sum to one, or repeat some rows."""
+        weight = self.data.training.weight[self.rows]
+        return weight / np.median(weight)
+
+    def over_sizes(self, candidates) -> dict[Candidate, float]:
+        """Return one over the root mean square of each candidate's values."""
+        sizes = [np.sqrt(self.counts @ self.mean({c: 1.0}) ** 2).mean() for c in candidates]
+        return {c: 1 / size if size > 0 else 0.0 for c, size in zip(candidates, sizes, strict=True)}
+
+    def log_losses(self, sums) -> list[float]:
+        """Return the mean log-loss of the calibrated binary problems for weighted sums of candidates."""
+        training = self.data.training
+        problem, row, signs = parts_of_problems(training.reduction.columns(training.codes[self.rows]))
+        K, weight = training.reduction.n_problems, self.counts[row]
+        step = max(1, BLOCK // len(row))
+        found = []
+        for some in (sums[start : start + step] for start in range(0, len(sums), step)):  # together, which is quicker
+            M, scores = len(some), np.concatenate([self.mean(own)[row, problem] for own in some])
+            place = (K * np.arange(M)[:, None] + problem).ravel()
+            slopes, offsets = sigmoids(scores, np.tile(signs, M), np.tile(weight, M), place, M * K)
+            losses = np.logaddexp(0, -np.tile(signs, M) * (slopes[place] * scores + offsets[place]))
+            found += (losses.reshape(M, -1) @ weight / weight.sum()).tolist()
+        return found
 
     @cached_property
     def rows(self) -> np.ndarray:
