@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from radiusmargin import FSVM, FSVMCV, AutoSVM
 from radiusmargin.estimators.decision import PlattCalibration, coupled, sigmoids
-from radiusmargin.estimators.features import FeatureChoice
+from radiusmargin.estimators.features import FeatureChoice, RankTransform
 from radiusmargin.search import candidates as kinds
 from radiusmargin.search import scoring
 from radiusmargin.search.base import Budget
@@ -385,3 +385,21 @@ def test_a_kernel_that_alone_understands_the_data_has_all_the_weight():
     model = AutoSVM(random_state=0).fit(X, y)
     assert {m["kernel"] for m in model.members_} <= {"rbf-ranks", "laplacian-ranks", "laplacian"}
     assert model.oof_score_ > 0.9
+
+
+def test_ranks_of_few_rows_are_those_of_many():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.normal(size=300), rng.integers(0, 4, 300), np.zeros(300), np.exp(3 * rng.normal(size=300))]
+    )
+    ranks = RankTransform.of(X, rng.uniform(0.5, 2, 300))
+    unseen = np.vstack([X, 1.01 * X, X - 1, np.full((2, 4), [[1e9], [-1e9]])])
+    expected = ranks.rows(unseen)
+    for start in range(0, len(unseen), 50):
+        np.testing.assert_allclose(ranks.rows(unseen[start : start + 3]), expected[start : start + 3], atol=1e-12)
+
+
+def test_scores_are_the_sum_of_the_parts(moons):
+    found = AutoSVM().fit(*moons)._model
+    np.testing.assert_allclose(found.scores(moons[0]), sum(part.scores(moons[0]) for part in found.parts), atol=1e-12)
+    assert len(found.parts) > 1
