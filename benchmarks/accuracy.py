@@ -147,7 +147,9 @@ def measure(make, parts):
 
 def area(truth, chances):
     """Area under the ROC curve; of several classes the mean over those that occur, each against the rest."""
-    occur = [k for k in range(1 if chances.shape[1] == 2 else 0, chances.shape[1]) if 0 < (truth == k).sum() < len(truth)]
+    occur = [
+        k for k in range(1 if chances.shape[1] == 2 else 0, chances.shape[1]) if 0 < (truth == k).sum() < len(truth)
+    ]
     return float(np.mean([roc_auc_score(truth == k, chances[:, k]) for k in occur]))
 
 
