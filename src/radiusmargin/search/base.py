@@ -41,6 +41,7 @@ from .scoring import (
     largest_problem,
     survivors,
 )
+from .summary import summary_of
 
 # Parameters that the search passes on to the chosen candidate.
 SHARED = (
@@ -361,6 +362,17 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
     def predict_log_proba(self, X: Data) -> np.ndarray:
         """Return the logarithms of `predict_proba`."""
         return np.log(self.predict_proba(X))
+
+    def summary(self) -> str:
+        """Describe the fitted model: kernels with their weights, candidates and held-out scores, and the certified gap.
+
+        Returns
+        -------
+        str
+            Lines of text, which an interactive session shows as they are.
+        """
+        self._fitted_model()
+        return summary_of(self)
 
     @by_rows
     def transform(self, X: Data) -> np.ndarray:
