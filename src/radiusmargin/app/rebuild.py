@@ -21,14 +21,15 @@ from ..estimators.features import Expansion, LinearMap, Mapped, RankTransform, R
 from ..estimators.kernel_pca import FittedMap
 from ..kernels import KERNELS, KernelFunction
 from ..multiclass import MulticlassReduction
-from ..search import FSVMCV, AutoSVM
+from ..search import FSVMCV, AutoSVM, AutoSVR
+from ..search.targets import TargetScale
 from ..tables import DataError
 from .container import Record
 from .scikit import IGNORED, SCIKIT, rebuild_encoder, rebuild_scikit, require
 
 __all__ = ["rebuild_pipeline", "require_known"]
 
-REGRESSORS = (SVR, QuantileSVR)
+REGRESSORS = (SVR, QuantileSVR, AutoSVR)
 ESTIMATORS = {entry.estimator for entry in list_models()} | {FSVMCV, AutoSVM, *REGRESSORS}
 
 #: What a fit leaves in an attribute other than data.
@@ -36,7 +37,7 @@ SPACES, UNITS = (Raw, Mapped, Expansion, ScaledSpace), (Standardizer, RankTransf
 OBJECTS = {
     "_model": (LinearModel, Ensemble), "_sigmoids": (PlattCalibration,), "kernel_map_": (KernelMap,), "_function": (KernelFunction,),
     "_expansion": (FittedMap,), "space": SPACES, "units": UNITS, "standard": (Standardizer,), "function": (KernelFunction,),
-    "transformer": (KernelMap,), "reduction": (MulticlassReduction,), "parts": (LinearModel,),
+    "transformer": (KernelMap,), "reduction": (MulticlassReduction,), "parts": (LinearModel,), "_targets": (TargetScale,),
 }  # fmt: skip
 
 #: Private attributes that a fit sets; public ones end in an underscore.
@@ -44,6 +45,7 @@ PRIVATE = {
     "_model",
     "_one_quantile",
     "_sigmoids",
+    "_targets",
     "_directions",
     "_means",
     "_function",
@@ -155,7 +157,7 @@ def _rebuild(record, expected):
 
 
 def _attribute(name, value):
-    if name == "parts":
+    if name in ("parts", "_targets"):
         return tuple(_rebuild(part, OBJECTS[name]) for part in value)
     if name == "encoder_" and isinstance(value, Record) and value.name == "radiusmargin.TableEncoder":
         return rebuild_encoder(value)
@@ -201,6 +203,8 @@ def _problems(model, reduction) -> int:
     """The number of separators of a model; of the functions of a regression, which has no classes."""
     if isinstance(model, REGRESSORS):
         require(reduction is None, "a regression has classes")
+        if isinstance(model, AutoSVR):
+            return _check_targets(model)
         require(isinstance(getattr(model, "_one_quantile", True), bool), "quantiles are neither one nor several")
         return len(np.atleast_1d(getattr(model, "quantile", 0.5)))
     check_classes(model.classes_)
@@ -208,6 +212,18 @@ def _problems(model, reduction) -> int:
     require(isinstance(reduction.pairs, bool), "classes are compared neither in pairs nor with the rest")
     require(reduction.n_classes == len(model.classes_), "classes and separators are not as many")
     return reduction.n_problems
+
+
+def _check_targets(model) -> int:
+    """Raise a DataError where the scales of targets are none; return their number."""
+    targets = vars(model).get("_targets")
+    require(isinstance(targets, tuple) and targets, "a model has no targets")
+    for target in targets:
+        check_floats(target.residuals, (len(target.residuals),))
+        numbers = (target.unit, target.mean, target.deviation, target.low, target.high, target.power or 0.0)
+        require(all(isinstance(one, Real) and np.isfinite(one) for one in numbers), "the scale of a target is not finite")
+    require(len(targets) == 1 or np.ndim(model.oof_prediction_) == 2, "targets are not as many")
+    return len(targets)
 
 
 def _columns(space, width) -> int:

@@ -122,7 +122,7 @@ def score(kernel: Kernel, rows: Rows, scored: np.ndarray | slice = slice(None)) 
         return _explicit(kernel, _landmark_features(kernel, scaled), rows, scored)
     scaled = kernel.scaling.rows(rows.X)
     spectrum = KernelSpectrum.of(kernel.function(scaled), rows.weight)
-    coef = np.array([spectrum.multipliers(rows.targets, ridge) for ridge in kernel.ridges])
+    coef = spectrum.multipliers(rows.targets, kernel.ridges)
     return Scored(kernel, Expansion(kernel.function, scaled), coef, spectrum.leave_one_out(rows.targets, kernel.ridges))
 
 
@@ -269,8 +269,8 @@ class LeastSquaresSearch:
                     break
                 factors /= (factors**power @ spread / spread.sum()) ** (1 / power)
                 widths = kernels(name, rescaled(scaling, factors), rows, METRIC_SUFFIX)
+                near = best.kernel.function.gamma
                 if step + 1 < METRIC_STEPS:
-                    near = best.kernel.function.gamma
                     widths = [one for one in widths if 0.2 < one.function.gamma / near < 5.0]
                 own = [self._score(kernel, rows) for kernel in widths]
             added += own

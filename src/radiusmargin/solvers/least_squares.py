@@ -77,13 +77,14 @@ class KernelSpectrum:
         residuals = outside[:, None, :] + inside.reshape(n, R, T)
         return residuals.transpose(1, 0, 2) / freedom[:, :, None]
 
-    def multipliers(self, y: np.ndarray, ridge: float) -> np.ndarray:
-        """Return the coefficients `a` (n, T) of the kernel values; they sum to zero."""
+    def multipliers(self, y: np.ndarray, ridges: ArrayLike) -> np.ndarray:
+        """Return the coefficients `a` (ridges, n, T) of the kernel values; they sum to zero."""
         projected, outside = self._decomposed(y)
-        a = np.sqrt(self.weight)[:, None] * (
-            self.vectors @ (projected / (self.values + ridge)[:, None]) + outside / ridge
-        )
-        return a - self.weight[:, None] * (a.sum(axis=0) / self.weight.sum())
+        ridges = np.asarray(ridges, dtype=float)[:, None, None]
+        R, (n, T) = len(ridges), y.shape
+        inside = self.vectors @ (projected / (self.values[:, None] + ridges)).transpose(1, 0, 2).reshape(-1, R * T)
+        a = np.sqrt(self.weight)[:, None] * (inside.reshape(n, R, T).transpose(1, 0, 2) + outside / ridges)
+        return a - self.weight[:, None] * (a.sum(axis=1, keepdims=True) / self.weight.sum())
 
     def _decomposed(self, y):
         """Return the coordinates of the scaled and centred targets, and their parts outside of the vectors."""
@@ -258,7 +259,7 @@ def least_squares_svm(
     weight = check_weights(sample_weight, len(K))
     kept = np.flatnonzero(weight)
     K, own, weight = K[np.ix_(kept, kept)], targets[kept], weight[kept]
-    coef = KernelSpectrum.of(K, weight).multipliers(own, float(ridge))
+    coef = KernelSpectrum.of(K, weight).multipliers(own, [float(ridge)])[0]
     found = certified(K, own, coef, float(ridge), weight)
     coef = np.zeros(targets.shape)
     coef[kept] = found.coef
