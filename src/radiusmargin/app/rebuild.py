@@ -221,7 +221,9 @@ def _check_targets(model) -> int:
     for target in targets:
         check_floats(target.residuals, (len(target.residuals),))
         numbers = (target.unit, target.mean, target.deviation, target.low, target.high, target.power or 0.0)
-        require(all(isinstance(one, Real) and np.isfinite(one) for one in numbers), "the scale of a target is not finite")
+        require(
+            all(isinstance(one, Real) and np.isfinite(one) for one in numbers), "the scale of a target is not finite"
+        )
     require(len(targets) == 1 or np.ndim(model.oof_prediction_) == 2, "targets are not as many")
     return len(targets)
 

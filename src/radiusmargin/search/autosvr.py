@@ -61,8 +61,8 @@ class AutoSVR(TakesTables, CertifiedRegressor):
 
     Notes
     -----
-    All ridges of a kernel are solved with one eigendecomposition. With more than 600 rows all kernels are tried on a sample of
-    600, and the better ones are fitted to all rows: exactly up to 4,000 rows, beyond it on the span of 1,000 of them.
+    All ridges of a kernel are solved with one eigendecomposition. With more than 400 rows all kernels are tried on a sample of
+    400, and the better ones are fitted to all rows: exactly up to 4,000 rows, beyond it on the span of 1,000 of them.
 
     See Also
     --------
