@@ -19,7 +19,7 @@ from . import onnx
 from .base import CertifiedRegressor, by_rows, estimator
 from .decision import LinearModel
 from .expansion import fit_expansion
-from .features import FeatureChoice, weighted_quantiles
+from .features import FeatureChoice
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TargetUnits:
         """Take the median, or zero without an intercept, and the mean distance from it."""
         y, weight = y[weight > 0], weight[weight > 0]
         low, high = float(y.min()), float(y.max())
-        centre = float(weighted_quantiles(y[:, None], weight, [0.5])[0, 0]) if intercept else 0.0
+        centre = float(np.median(y)) if intercept else 0.0
         if intercept and high - low <= 2 * epsilon:  # a constant has no loss
             centre = low + (high - low) / 2
         distance = np.abs(y - centre)
