@@ -104,6 +104,7 @@ def bad_files(folder):
         (["no_labels.npz"], 1, "no array y"),
         (["toys.csv", "--target", "sort"], 2, "no column 'sort'"),
         (["toys.csv", "--models", "svmm"], 2, "no model 'svmm'"),
+        (["toys.csv", "--models", "+nothing"], 2, "no model 'nothing'"),
         (["toys.csv", "--report", "no/such/folder.html"], 1, "cannot be written"),
         (["toys.csv", "--folds", "1"], 2, "--folds"),
         (["toys.csv", "--datasets", "sklearn/iris"], 2, "not both"),
@@ -350,3 +351,26 @@ def test_a_file_with_few_facts_is_described(fitted, tmp_path, capsys):
     save_bundle(Bundle(bundle.pipeline, None, {"columns": bundle.facts["columns"]}), tmp_path / "few.skops")
     assert main(["describe", str(tmp_path / "few.skops")]) == 0
     assert capsys.readouterr().out == "columns      a (number), b (number), c (number), hue (number)\n"
+
+
+def test_models_are_compared_beside_the_usual_ones(monkeypatch):
+    from radiusmargin.app.commands.compare import _beside
+    from radiusmargin.paper import catalogue
+    from radiusmargin.tables import MissingDependencyError
+
+    assert _beside(("svm", "fsvm"), ("+lightgbm", "+rmm")) == ("svm", "fsvm", "lightgbm", "rmm")
+    assert _beside(("svm", "fsvm"), ("rmm",)) == ("rmm",)
+    monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match="lightgbm is not installed: pip install lightgbm"):
+        catalogue.resolve_models(["lightgbm"])
+
+
+@pytest.mark.parametrize("key", ["lightgbm", "catboost"])
+def test_packages_of_others_take_part(key):
+    pytest.importorskip(key, reason=f"needs {key}")
+    from radiusmargin.paper.catalogue import get_model
+
+    X, y = make_twonorm(80, 3, random_state=0)
+    model = get_model(key).estimator().fit(X, y)
+    assert model.predict_proba(X).shape == (80, 2)
+    assert model.score(X, y) > 0.9

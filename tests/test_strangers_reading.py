@@ -98,7 +98,7 @@ def test_what_the_table_does_not_settle_is_asked(tmp_path, table, question):
 #: Name, table, what is said.
 SAID = [
     ("identifiers that repeat", rows(lambda i: f"P{i % 13}", lambda i: i, header=["patient", "a"]), "(command line: --groups patient)"),
-    ("an ID", rows(lambda i: i % 13, lambda i: i, header=["ID", "a"]), "rows of one may be on both sides of a split"),
+    ("an ID", rows(lambda i: i % 13, lambda i: i, header=["ID", "a"]), "rows of one may be learnt from and tested on"),
     ("a leak", rows(lambda i: i, lambda i: ["left", "stayed"][i % 2], header=["a", "status"]), "suspiciously perfect: column status alone"),
     ("a code for missing", rows(lambda i: -999 if i % 9 == 0 else i / 8, HUES, header=["a", "hue"]), "a holds -999 in 5 rows"),
     ("postal codes", rows(lambda i: f"{i * 311:05d}", HUES, header=["zip", "hue"]), "codes with leading zeros, read as numbers"),
@@ -158,7 +158,7 @@ def test_groups_are_no_feature_and_stay_together(tmp_path):
     assert task.feature_names == ("a",)
     assert len(np.unique(task.groups)) == 13
     assert "13 groups" in task.note
-    assert "both sides" not in task.note
+    assert "learnt from and tested on" not in task.note
     with pytest.raises(UnknownNameError, match="no column 'doctor'"):
         read_table(tmp_path / "t.csv", groups="doctor")
 

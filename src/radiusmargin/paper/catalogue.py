@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 from inspect import signature
 
 from ..estimators import FSVM, FSVMAlgorithm1, ModelEntry, list_models
@@ -12,10 +13,10 @@ from ..estimators import get_model as registered_model
 from ..estimators.base import ConicClassifier
 from ..estimators.registry import BUDGET, Grid, Powers
 from ..search import FSVMCV, AutoSVM
-from ..tables import UnknownNameError
+from ..tables import MissingDependencyError, UnknownNameError
 from .faces.ldml import LDML
 from .neighbours import NEIGHBOURS
-from .references import REFERENCES
+from .references import PACKAGES, REFERENCES
 
 __all__ = [
     "get_model",
@@ -128,7 +129,12 @@ def resolve_models(names) -> list[str]:
 
 def _one(name) -> str:
     try:
-        return get_model(name).key
+        key = get_model(name).key
+        if key in PACKAGES and find_spec(PACKAGES[key]) is None:
+            raise MissingDependencyError(f"{name} is not installed: pip install {PACKAGES[key]}")
+        return key
+    except MissingDependencyError:
+        raise
     except ValueError:
         near = difflib.get_close_matches(str(name).lower(), _entries(), n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(_entries())}"

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    f1_score,
+    log_loss,
+    matthews_corrcoef,
+    roc_auc_score,
+)
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -72,6 +79,9 @@ METRICS = {
         Metric("balanced_accuracy", "Balanced accuracy", scoring="balanced_accuracy"),
         Metric("roc_auc", "ROC AUC"),
         Metric("log_loss", "Log-loss", scale=1, sign=-1),
+        Metric("f1", "F1 (mean over classes)", scoring="f1_macro"),
+        Metric("mcc", "Matthews correlation", scoring="matthews_corrcoef", scale=1),
+        Metric("average_precision", "Average precision (mean over classes)"),
     )
 }
 
@@ -95,10 +105,15 @@ def roc_auc(y, scores, classes) -> float | None:
     >>> roc_auc(np.array([0, 0, 1, 1]), np.array([0.1, 0.4, 0.35, 0.8]), [0, 1])
     0.75
     """
+    return over_classes(roc_auc_score, y, scores, classes)
+
+
+def over_classes(score, y, scores, classes) -> float | None:
+    """A score of each class against the rest (of two, of the second), averaged; None where the rows hold one class only."""
     columns = [scores] if scores.ndim == 1 else scores.T
     names = classes[1:] if scores.ndim == 1 else classes
     both = [(y == name, column) for name, column in zip(names, columns, strict=True) if 0 < np.mean(y == name) < 1]
-    return float(np.mean([roc_auc_score(*pair) for pair in both])) if both else None
+    return float(np.mean([score(*pair) for pair in both])) if both else None
 
 
 def measured(y, predicted, classes, *, scores=None, probabilities=None) -> dict:
@@ -106,9 +121,12 @@ def measured(y, predicted, classes, *, scores=None, probabilities=None) -> dict:
     values: dict[str, float | None] = {
         "accuracy": float(np.mean(predicted == y)),
         "balanced_accuracy": float(balanced_accuracy_score(y, predicted)),
+        "f1": float(f1_score(y, predicted, average="macro", zero_division=0.0)),
+        "mcc": float(matthews_corrcoef(y, predicted)),
     }
     if scores is not None:
         values["roc_auc"] = roc_auc(y, scores, classes)
+        values["average_precision"] = over_classes(average_precision_score, y, scores, classes)
     if probabilities is not None:
         values["log_loss"] = float(log_loss(y, probabilities, labels=classes))
     return values

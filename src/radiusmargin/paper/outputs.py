@@ -8,11 +8,13 @@ from pathlib import Path
 
 from .._writing import write_file
 from . import results
+from .answer import answer_sections, in_plain_words, suspicions_of
 from .captions import run_facts
 from .differences import detail_tables
 from .face_figures import examples_table, make_figure, roc_table
 from .leakage import leakage_table
 from .recommend import recommend
+from .splits import SAMPLE
 from .tables import Table, to_csv, to_html, write_table
 from .workflow import Outcome, data_notes, protocol_notes
 
@@ -71,6 +73,19 @@ def _is_comparison(spec) -> bool:
     return spec.quantity == "accuracy" and not spec.components and spec.protocol != "pairs"
 
 
+def advice_lines(outcome: Outcome) -> tuple[str, ...]:
+    """What to do about a comparison, a sentence each: the recommendation, what makes it doubtful, on which rows it rests."""
+    found = recommend(outcome.summary)
+    plain = in_plain_words(outcome.summary, found.model)
+    samples = [line for task in outcome.tasks.values() for line in task.messages if SAMPLE in line]
+    return (
+        *([plain] if plain else []),
+        *found.lines,
+        *suspicions_of(outcome, found.model),
+        *(f"Compared on {line}." for line in samples[-1:]),  # who decides by a sample should know it at once
+    )
+
+
 def to_json(outcome: Outcome) -> str:
     """Specification, summary and all records."""
     summary = outcome.summary
@@ -82,7 +97,7 @@ def to_json(outcome: Outcome) -> str:
             "chi2": summary.friedman.chi2, "p": summary.friedman.pvalue, "F": summary.friedman.F,
             "F_p": summary.friedman.F_pvalue, "critical_difference": summary.critical_difference,
         },
-        "recommendation": list(recommend(summary).lines) if _is_comparison(outcome.spec) else [],
+        "recommendation": list(advice_lines(outcome)) if _is_comparison(outcome.spec) else [],
         "notes": list(main_table(outcome).notes),
         "records": outcome.records,
     }  # fmt: skip
@@ -124,11 +139,8 @@ def report_html(outcome: Outcome, title: str | None = None) -> str:
     shown = replace(table, notes=results.legend(summary, spec))
     if not (spec.paper_table or spec.components or spec.quantity in ("roc", "examples")):
         shown = results.model_table(shown, summary)
-    advice = recommend(summary).lines if _is_comparison(spec) and not spec.paper_table else ()
+    advice = advice_lines(outcome) if _is_comparison(spec) and not spec.paper_table else ()
     sections = _sections(outcome, summary, to_html(shown))
-    if advice:  # who decides by a sample should know it at once
-        samples = [line for task in outcome.tasks.values() for line in task.messages if "stratified sample" in line]
-        advice = (*advice, *(f"Compared on {line}." for line in samples[:1]))
     picture = next((s for s in sections if advice and s.figure is not None), None)
     sections = [section for section in sections if section is not picture]
     done = len(outcome.records) - outcome.n_failed
@@ -172,6 +184,7 @@ def _sections(outcome, summary, table_html):
         return [table] if figure is None else [Section(name, figure=figure), table]
     if spec.quantity == "seconds":
         return [Section("Seconds", table=table_html), Section("DataSummary", figure=plots.plot_time(summary))]
+    own = any("/" not in name for name in outcome.tasks)  # a table of one's own, and a reader who is no specialist
     sections = [
         Section(summary.metric.name, table=table_html),
         Section(
@@ -186,6 +199,7 @@ def _sections(outcome, summary, table_html):
             " by Nemenyi's test at 5 %.",
             figure=plots.plot_critical_difference(summary),
         ),
+        *(answer_sections(outcome) if own else []),
         Section("Time", "Same folds for every model.", figure=plots.plot_time(summary)),
         Section(
             "Radius and margin",
@@ -193,6 +207,7 @@ def _sections(outcome, summary, table_html):
             " radius of the ball around the training points over the squared margin, on the first split. Only models"
             " that learn a transformation have an ‘after’.",
             figure=plots.plot_radius_margin(summary),
+            folded=own,
         ),
         Section(
             "Learned spectrum",
@@ -200,9 +215,10 @@ def _sections(outcome, summary, table_html):
             " of the correlation matrix of the data. The exact F-SVM has one eigenvalue per labelling: its metric is of"
             " rank one, a projection on the separator.",
             figure=plots.plot_spectrum(summary),
+            folded=own,
         ),
         *_search_of_the_recommended(summary),
-        Section("Hyper-parameters", table=to_html(results.parameter_table(summary))),
+        Section("Hyper-parameters", table=to_html(results.parameter_table(summary)), folded=own),
     ]
     return [section for section in sections if section.table or section.figure is not None]
 
@@ -227,5 +243,6 @@ def search_section(search: dict, title: str, where: str = ""):
         f"{where}Every cell is a member of the search, brighter where its cross-validated score is higher. White dots were averaged, their"
         " area being their weight; the red cross is the best, whose score is too high: it is the largest of many.",
         figure=plots.plot_search(search),
+        folded=bool(where),
         alt=f"{title}: scores by C and kernel",
     )

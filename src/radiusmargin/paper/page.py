@@ -32,6 +32,8 @@ class Section:
     figure : matplotlib.figure.Figure or None
     alt : str
         What the figure shows, for those who do not see it.
+    folded : bool
+        Whether it is for specialists, and opens on a click.
     """
 
     title: str
@@ -39,6 +41,7 @@ class Section:
     table: str = ""
     figure: object = None
     alt: str = ""
+    folded: bool = False
 
     @property
     def anchor(self) -> str:

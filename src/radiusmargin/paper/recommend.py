@@ -41,7 +41,7 @@ def _on_one_set(summary, dataset) -> Recommendation:
     if not real:
         why = _unfinished(summary, unfinished) if unfinished else "only the dummy was run"
         return Recommendation(None, (f"No model finished every split, so there is nothing to recommend: {why}.",))
-    best = _best(summary, real)
+    best = next(key for key in summary.ranking if key in real)
     leaders = [entry for entry in unfinished.values() if _leads(entry, real[best])]
     if leaders:
         return Recommendation(None, tuple(_not_yet(summary, leaders, real[best])))
@@ -54,11 +54,6 @@ def _on_one_set(summary, dataset) -> Recommendation:
     else:
         lines += _how_sure(summary, real, best, pvalues)
     return Recommendation(best, tuple(lines))
-
-
-def _best(summary, real) -> str:
-    """Key of the best by its mean as it is shown; of a tie, the quickest."""
-    return max(real, key=lambda key: (round(real[key].mean, 4), -summary.seconds(key)))
 
 
 def _on_shared_splits(a, b) -> tuple[float, float]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -13,7 +15,7 @@ from sklearn.svm import SVC, LinearSVC
 from ..estimators import ModelEntry
 from ..estimators.registry import Grid, Powers
 
-__all__ = ["DUMMY", "REFERENCES"]
+__all__ = ["DUMMY", "PACKAGES", "REFERENCES"]
 
 #: The model that looks at no feature: what does not beat it has learnt nothing.
 DUMMY = "dummy"
@@ -41,6 +43,52 @@ class Choices:
         return {name: values[: lengths[name]] for name, values in self.own.items()}
 
 
+class _Boosting(ClassifierMixin, BaseEstimator):
+    """Gradient boosting of a package that is imported when a model is fitted."""
+
+    def __init__(self, learning_rate=0.1, random_state=0):
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Fit the package's model with one thread."""
+        self.model_ = self._make().fit(X, y)
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        """Return the most probable class of each row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Return the probabilities of the classes."""
+        return self.model_.predict_proba(X)
+
+
+class LightGBM(_Boosting):
+    """LightGBM, if it is installed."""
+
+    def _make(self):
+        from lightgbm import LGBMClassifier
+
+        how = {"learning_rate": self.learning_rate, "random_state": self.random_state}
+        return LGBMClassifier(**how, n_jobs=1, verbose=-1)
+
+
+class CatBoost(_Boosting):
+    """CatBoost, if it is installed."""
+
+    def _make(self):
+        from catboost import CatBoostClassifier
+
+        how = {"learning_rate": self.learning_rate, "random_state": self.random_state}
+        return CatBoostClassifier(**how, thread_count=1, verbose=0, allow_writing_files=False)
+
+
+#: Models by the package that they need beside scikit-learn.
+PACKAGES = {"lightgbm": "lightgbm", "catboost": "catboost"}
+
+
 def _same(grid) -> dict:
     """One grid whatever the features of the others are."""
     return {"grid": grid, "kernel_grid": grid}
@@ -63,4 +111,8 @@ REFERENCES = (
                **_same(Choices({"learning_rate": [0.1, 0.03]})), reference=REFERENCE),
     ModelEntry(key="random-forest", name="RandomForest", estimator=RandomForestClassifier, fixed={"random_state": 0},
                **_same(Choices({"max_features": ["sqrt", 0.5]})), reference=REFERENCE),
+    ModelEntry(key="lightgbm", name="LightGBM", estimator=LightGBM, **_same(Choices({"learning_rate": [0.1, 0.03]})),
+               reference="G. Ke et al., LightGBM: a highly efficient gradient boosting decision tree, 2017"),
+    ModelEntry(key="catboost", name="CatBoost", estimator=CatBoost, **_same(Choices({"learning_rate": [0.1, 0.03]})),
+               reference="L. Prokhorenkova et al., CatBoost: unbiased boosting with categorical features, 2018"),
 )  # fmt: skip

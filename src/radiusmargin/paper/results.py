@@ -32,9 +32,13 @@ __all__ = [
 
 
 def model_table(table: Table, summary: Summary) -> Table:
-    """The table of accuracies with a row for each model, and the seconds that each took."""
+    """The table of accuracies with a row for each model, and the seconds that each took; on one data set the best first.
+
+    Models that did not finish stand below those that did.
+    """
     seconds = [TableCell("seconds"), *(TableCell(f"{summary.seconds(key):.1f}") for key in summary.models)]
-    return transposed(replace(table, rows=[*table.rows, seconds]), "model")
+    table = transposed(replace(table, rows=[*table.rows, seconds]), "model")
+    return replace(table, rows=[table.rows[summary.models.index(key)] for key in summary.ranking])
 
 
 def accuracy_table(summary: Summary, spec: Spec) -> Table:

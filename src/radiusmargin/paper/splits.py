@@ -8,7 +8,10 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, TimeS
 from ..tables import DataError, TaskData
 from .plan import seed_for
 
-__all__ = ["inner_folds", "outer_split", "paper_folds", "split_note", "subsample", "suitable_folds"]
+__all__ = ["SAMPLE", "inner_folds", "outer_split", "paper_folds", "split_note", "subsample", "suitable_folds"]
+
+#: The words by which the message about a table that was cut is known.
+SAMPLE = "stratified sample"
 
 
 def outer_split(task: TaskData, cell) -> tuple[np.ndarray, np.ndarray]:
@@ -137,7 +140,7 @@ def subsample(task: TaskData, max_rows: int | None) -> TaskData:
     if max_rows is None or task.n_samples <= max_rows:
         return task
     rows = stratified_rows(task.y, max_rows, seed_for("rows", task.name, max_rows))
-    names = f"a stratified sample of {len(rows):,} of {task.n_samples:,} rows"
+    names = f"a {SAMPLE} of {len(rows):,} of {task.n_samples:,} rows"
     groups = None if task.groups is None else task.groups[rows]
     return replace(
         task, X=task.rows(rows), y=task.y[rows], splits=None, groups=groups, messages=(*task.messages, names)

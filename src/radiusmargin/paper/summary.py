@@ -156,6 +156,15 @@ class Summary:
         return self._entries[dataset, model]
 
     @property
+    def ranking(self) -> list[str]:
+        """The models: on one data set the best first, of a tie the quicker, and below them those that did not finish."""
+        if len(self.datasets) > 1:
+            return self.models
+        entries = {key: self.entry(self.datasets[0], key) for key in self.models}
+        score = {key: round(entry.mean, 4) if entry.values else -np.inf for key, entry in entries.items()}
+        return sorted(self.models, key=lambda key: (bool(entries[key].errors), -score[key], self.seconds(key)))
+
+    @property
     def errors(self) -> list[Entry]:
         return [entry for entry in self._entries.values() if entry.errors]
 

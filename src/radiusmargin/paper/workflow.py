@@ -147,7 +147,7 @@ def protocol_notes(spec: Spec) -> list[str]:
     notes = [*_PROTOCOL_NOTES[spec.protocol](spec), f"Every model tries {budget} on the same {folds}."]
     metric = METRICS[spec.metric]
     if spec.metric != "accuracy":
-        chosen = METRICS[metric.scoring].inside
+        chosen = next(other for other in METRICS.values() if other.scoring == metric.scoring).inside
         notes.append(f"Reported is {metric.name}; hyper-parameters are chosen by {chosen}.")
     own = [entry.name for entry in SELF_TUNING if entry.key in resolve_models(spec.models)]
     notes += _conic_notes(spec)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from .kernels import KindsDisplay
 
 __all__ = [
+    "new_figure",
     "plot_accuracy",
     "plot_critical_difference",
     "plot_dimensions",
@@ -46,7 +47,8 @@ def styles(summary) -> dict[str, dict]:
     }
 
 
-def _axes(width, height, **options):
+def new_figure(width, height, **options):
+    """Return a figure without background, and its axes, in the style of the page."""
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="none")
     axes = figure.subplots(**options)
     for ax in np.atleast_1d(axes).ravel():
@@ -63,7 +65,7 @@ def _panels(datasets, height, **options):
     columns = min(len(datasets), 4)
     lines = -(-len(datasets) // columns)
     width = 5.0 if columns == 1 else 9.6  # a single panel fits a phone
-    figure, axes = _axes(width, lines * height + 0.3, nrows=lines, ncols=columns, squeeze=False, **options)
+    figure, axes = new_figure(width, lines * height + 0.3, nrows=lines, ncols=columns, squeeze=False, **options)
     for ax in axes.ravel()[len(datasets) :]:
         ax.set_visible(False)
     panels = dict(zip(datasets, axes.ravel(), strict=False))
@@ -73,10 +75,10 @@ def _panels(datasets, height, **options):
 
 
 def plot_accuracy(summary) -> Figure:
-    """Draw the accuracy of every model with 95 % intervals, one panel per data set."""
+    """Draw the accuracy of every model with 95 % intervals, one panel per data set; of a single one the best on top."""
     style = styles(summary)
     figure, panels = _panels(summary.datasets, 0.5 + 0.23 * len(summary.models), sharey=True)
-    places = np.arange(len(summary.models))[::-1]
+    places = np.array([len(summary.models) - 1 - summary.ranking.index(key) for key in summary.models])
     for dataset, ax in panels.items():
         _accuracy_panel(ax, summary, dataset, places, style)
         ax.set_yticks(places, [summary.names[key] for key in summary.models])
@@ -137,7 +139,7 @@ def plot_critical_difference(summary) -> Figure | None:
     half = -(-k // 2)
     bars = summary.cliques
     top = 0.55 + 0.14 * len(bars)
-    figure, ax = _axes(9.6, 1.1 + 0.22 * half + 0.12 * len(bars))
+    figure, ax = new_figure(9.6, 1.1 + 0.22 * half + 0.12 * len(bars))
     ax.spines["bottom"].set_visible(False)
     ax.set_xlim(1 - 0.9 * k / 3, k + 0.9 * k / 3)
     ax.set_ylim(-top - 0.28 * half, 0.95)
@@ -181,7 +183,7 @@ def plot_time(summary) -> Figure | None:
     shown = [value for values in times.values() for value in values if value > 0]
     if not shown:
         return None
-    figure, ax = _axes(6.4, 0.8 + 0.26 * len(summary.models))
+    figure, ax = new_figure(6.4, 0.8 + 0.26 * len(summary.models))
     # A fit takes less time than the choice, so that its label has room on the left.
     for name, colour, label, side, align in (
         ("tune_seconds", COLOURS[4], "choosing hyper-parameters", 6, "left"),
@@ -273,7 +275,7 @@ def plot_search(search: dict) -> Figure:
     display = KindsDisplay.of(**search)
     columns = min(len(display.panels), 2)
     lines = -(-len(display.panels) // columns)
-    figure, axes = _axes(3.6 * columns + 1.2, 2.4 * lines + 0.3, nrows=lines, ncols=columns, squeeze=False)
+    figure, axes = new_figure(3.6 * columns + 1.2, 2.4 * lines + 0.3, nrows=lines, ncols=columns, squeeze=False)
     for ax in axes.ravel()[len(display.panels) :]:
         ax.set_visible(False)
     display.plot(axes.ravel()[: len(display.panels)])

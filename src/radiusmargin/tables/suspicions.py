@@ -42,7 +42,7 @@ def suspicions(X, y, grouped=False):
     repeated = [] if grouped else [name for name in X.columns if _identifies_several(X[name], name)]
     if repeated:
         yield (
-            f"{listed(repeated)}: values repeat, so rows of one may be on both sides of a split, and scores too high; keep them"
+            f"{listed(repeated)}: values repeat, so rows of one may be learnt from and tested on, and scores too high; keep them"
             f" together with groups={repeated[0]!r} (command line: --groups {repeated[0]})"
         )
     for name in X.columns:

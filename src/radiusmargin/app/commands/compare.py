@@ -43,12 +43,14 @@ BUDGET = 60.0
     help="Data sets of the registry instead of a file (see: radiusmargin datasets).",
 )
 @click.option(
-    "--models", type=Models(), help="Models to compare: keys such as svm,fsvm,logistic; 'paper', the slow 'all'."
+    "--models",
+    type=Models(),
+    help="Models to compare: keys such as svm,fsvm,logistic; 'paper', the slow 'all'; +lightgbm,+catboost beside the usual.",
 )
 @click.option("--kernel", type=click.Choice(["linear", "rbf"]), help="Features of our models.  [default: linear]")
 @click.option(
     "--metric",
-    type=click.Choice(["accuracy", "balanced_accuracy", "roc_auc", "log_loss"]),
+    type=click.Choice(["accuracy", "balanced_accuracy", "f1", "mcc", "roc_auc", "average_precision", "log_loss"]),
     help="What is compared.  [default: accuracy; balanced accuracy where one class is rare]",
 )
 @click.option("--runs", type=click.IntRange(1), help="Repetitions of the outer cross-validation.")
@@ -84,7 +86,8 @@ BUDGET = 60.0
     type=click.Path(path_type=Path),
     help="The page to write; '' for none.",
 )
-def command(file, reading, json_file, csv_file, report, save, **options):
+@click.option("--open", "show", is_flag=True, help="Open the page in a browser.")
+def command(file, reading, json_file, csv_file, report, save, show, **options):
     """Compare models by nested cross-validation, and say which to take.
 
     FILE is a table: CSV, TSV, .xlsx, Parquet, npz, ARFF or LIBSVM (also .gz), or - for CSV on standard input. Without it the built-in tasks are
@@ -108,13 +111,15 @@ def command(file, reading, json_file, csv_file, report, save, **options):
     outcome = _builtin_tasks(options) if file is None else _own_table(file, reading, options, out)
     written = _write(outcome, {json_file: outputs.to_json, csv_file: outputs.to_csv_text, report: outputs.report_html})
     advice = recommend(outcome.summary)
-    for line in advice.lines:
+    for line in outputs.advice_lines(outcome):
         out.print(line, style="bold", markup=False)
     out.print()
     show_table(results.model_table(outputs.main_table(outcome), outcome.summary), out)
     saved = save is None or _saved(save, advice, outcome, reading)
     for path in [*written, *([save] if save is not None and saved else [])]:
         out.print(f"wrote {path}", markup=False)
+    if show and report is not None:
+        click.launch(str(report))
     return 0 if outcome.is_complete and saved else 1
 
 
@@ -164,6 +169,7 @@ def _builtin_tasks(options):
     run = _runner(options, options.pop("budget"))
     options["budget"] = options.pop("configurations")
     spec = load_spec("compare", quick=options.pop("quick"))
+    options["models"] = _beside(spec.models, options["models"])
     spec = spec.with_options(**options)
     if options["datasets"]:
         spec = replace(spec, title="Accuracy", max_rows=options["max_rows"])
@@ -181,8 +187,9 @@ def _own_table(file, reading, options, out):
     seconds = options.pop("budget") or BUDGET
     run, quick, is_cut = _runner(options, seconds), options.pop("quick"), options["max_rows"] is None
     options["budget"] = options.pop("configurations")
-    resolve_models(options["models"] or ())  # a wrong name is told before the data are read
     spec, n_folds = load_spec("compare", quick=quick), QUICK_FOLDS if quick else FOLDS
+    options["models"] = _beside(spec.models, options["models"])
+    resolve_models(options["models"] or ())  # a wrong name is told before the data are read
     table = read_table(file, **reading)
     n_rows = options["max_rows"] or (QUICK_ROWS if quick else MAX_ROWS)
     with TemporaryDirectory(prefix="radiusmargin-") as folder:
@@ -198,6 +205,13 @@ def _own_table(file, reading, options, out):
             spec, task = _sized(table, spec, options, n_folds, n_rows)
             out.print(f"{task.name}: {task.messages[-1]}, to fit into {seconds:g} s for each model", style="yellow")
         return run(spec, {task.name: task}, where)
+
+
+def _beside(usual, names):
+    """Names of models, those with a plus in addition to the usual ones."""
+    if not names or not any(name.startswith("+") for name in names):
+        return names
+    return (*usual, *(name.removeprefix("+") for name in names))
 
 
 def _sized(table, spec, options, n_folds, n_rows):

@@ -1,0 +1,145 @@
+"""What a user wants to know of the recommended model: its errors, how sure its probabilities are, which columns matter."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import confusion_matrix
+from threadpoolctl import threadpool_limits
+
+from .cells import fit_chosen
+from .metrics import measured
+from .page import Section
+from .plan import make_plan, seed_for
+from .recommend import recommend
+from .references import DUMMY
+from .splits import inner_folds, outer_split
+from .tables import Table, TableCell, to_html
+from .tuning import Chosen, choose
+
+__all__ = ["answer_sections", "column_importance", "in_plain_words", "suspicions_of"]
+
+#: Classes beyond so many make no readable confusion matrix; columns beyond so many take too long to permute.
+MOST_CLASSES, MOST_COLUMNS, REPEATS = 12, 60, 5
+
+
+def in_plain_words(summary, model) -> str | None:
+    """What the score of the recommended model means for a hundred new rows; None for metrics without such a meaning."""
+    if model is None or len(summary.datasets) > 1 or summary.metric.key not in ("accuracy", "balanced_accuracy"):
+        return None
+    right = round(100 * summary.entry(summary.datasets[0], model).mean)
+    rows = "100 new rows" if summary.metric.key == "accuracy" else "100 new rows, as many of every class,"
+    if DUMMY not in summary.models or not np.isfinite(guess := summary.entry(summary.datasets[0], DUMMY).mean):
+        return f"Of {rows} {summary.names[model]} should label about {right} correctly."
+    return (
+        f"Of {rows} {summary.names[model]} should label about {right} correctly; always naming the most frequent class,"
+        f" about {round(100 * guess)}."
+    )
+
+
+def suspicions_of(outcome, model) -> list[str]:
+    """What makes a result too good to be true: a column that tells it all, or no error on any split."""
+    said = [
+        line for task in outcome.tasks.values() for line in task.messages if line.startswith("suspiciously perfect")
+    ]
+    if said or model is None or len(outcome.summary.datasets) > 1:
+        return [f"{line[0].upper()}{line[1:]}" for line in said]
+    values = outcome.summary.entry(outcome.summary.datasets[0], model).values.values()
+    perfect = outcome.summary.metric.sign > 0 and all(value >= 1.0 for value in values)
+    return ["Suspiciously perfect: no error on any split. Do some columns say what the label says?"] if perfect else []
+
+
+def column_importance(outcome, model) -> dict[str, float]:
+    """How much a score falls if a column of the held-out rows of the first split is shuffled, by column.
+
+    The score is the metric of the comparison where predictions alone have it, else accuracy.
+    """
+    (task,) = outcome.tasks.values()
+    if task.n_features > MOST_COLUMNS or not hasattr(task.X, "columns"):
+        return {}
+    cell = next(cell for cell in make_plan(outcome.spec, outcome.tasks) if cell.model == model)
+    train, test = outer_split(task, cell)
+    (X, _), y = task.encoded(train, test), task.y[train]
+    record = next(r for r in outcome.records if r["key"] == cell.key)
+    if cell.grid:
+        chosen = Chosen(record["params"], record["inner_accuracy"], record["n_configurations"])
+    else:  # its fit is its search
+        groups = None if task.groups is None else task.groups[train]
+        chosen = choose(cell, X, y, inner_folds(y, cell, groups, task.in_time))
+    fitted, _ = fit_chosen(cell, chosen, X, y)
+    encoder = clone(task.encoder).fit(task.rows(train))
+    rng = np.random.default_rng(seed_for("importance", task.name))
+    held_out, truth, key = task.rows(test), task.y[test], _of_predictions(outcome.spec.metric)
+
+    def score(rows):
+        return measured(truth, fitted.predict(encoder.transform(rows)), fitted.classes_)[key]
+
+    whole = score(held_out)
+    falls = {}
+    for name in held_out.columns:
+        shuffled = [
+            held_out.assign(**{name: held_out[name].to_numpy()[rng.permutation(len(test))]}) for _ in range(REPEATS)
+        ]
+        falls[str(name)] = whole - float(np.mean([score(rows) for rows in shuffled]))
+    return falls
+
+
+def _of_predictions(metric) -> str:
+    return metric if metric in ("balanced_accuracy", "f1", "mcc") else "accuracy"
+
+
+def answer_sections(outcome) -> list[Section]:
+    """Sections about the recommended model on a table of one's own; empty where none is recommended."""
+    from ..plots.answer import plot_curves, plot_importance
+
+    summary = outcome.summary
+    model = recommend(summary).model
+    if model is None or len(summary.datasets) > 1:
+        return []
+    name = summary.names[model]
+    held = [record["held_out"] for record in summary.entry(summary.datasets[0], model).records if "held_out" in record]
+    if not held:
+        return []
+    classes = held[0]["classes"]
+    truth, predicted = (np.concatenate([part[which] for part in held]) for which in ("truth", "predicted"))
+    sections = []
+    if len(classes) <= MOST_CLASSES:
+        table = _confusion_table(truth, predicted, classes)
+        where = "Rows are the true classes, columns what the model said, over all held-out rows."
+        sections.append(Section(f"Where {name} errs", where, table=to_html(table)))
+    if held[0].get("scores"):
+        scores = np.concatenate([part["scores"] for part in held])
+        sections.append(
+            Section(
+                f"How sure {name} is",
+                f"Left, how many of class {classes[1]} are found (up) at how many false alarms (right), for every threshold; the area"
+                " is ROC AUC."
+                + " Right, how often a probability came true: on the dashed line it says what it means."
+                * held[0]["is_probability"],
+                figure=plot_curves(truth == 1, scores, held[0]["is_probability"]),
+                alt="ROC curve and calibration",
+            )
+        )
+    with threadpool_limits(limits=1):
+        falls = column_importance(outcome, model)
+    if falls:
+        sections.append(
+            Section(
+                f"Which columns matter to {name}",
+                "How much the score falls if a column of the held-out rows of the first split is shuffled, the mean of five times."
+                " Columns that say the same share their part.",
+                figure=plot_importance(falls),
+                alt="Importance of columns",
+            )
+        )
+    return sections
+
+
+def _confusion_table(truth, predicted, classes) -> Table:
+    counts = confusion_matrix(truth, predicted, labels=range(len(classes)))
+    rows = []
+    for k, name in enumerate(classes):
+        found = counts[k, k] / max(counts[k].sum(), 1)
+        cells = [TableCell(f"{count:,}", best=j == k) for j, count in enumerate(counts[k])]
+        rows.append([TableCell(name), *cells, TableCell(f"{100 * found:.0f} %")])
+    return Table("", ("class", *(f"said {name}" for name in classes), "right"), rows)
