@@ -209,3 +209,21 @@ def test_a_table_is_cut_so_that_every_model_finishes(tmp_path, monkeypatch, caps
     told = capsys.readouterr().out
     assert "a stratified sample of 500 of 700 rows, to fit into 0.9 s for each model" in told
     assert "Take" not in told
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        (["--groups", "patient"], "keep the rows of a group together"),
+        (["--time-order", "day"], "learns from all earlier rows"),
+    ],
+)
+def test_splits_by_groups_and_by_time(tmp_path, monkeypatch, capsys, options, note):
+    monkeypatch.chdir(tmp_path)
+    a, hue, y, _ = two_classes(90)
+    rows = [f"P{i % 20},2021-{i % 12 + 1:02d}-{i % 28 + 1:02d},{a[i]:.3f},{hue[i]},{y[i]}" for i in range(90)]
+    (tmp_path / "t.csv").write_text("patient,day,a,hue,y\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    assert main(["compare", "t.csv", *options, *FAST, "--metric", "f1", "--save", "m.skops"]) == 0
+    told = capsys.readouterr().out
+    assert note in told
+    assert "Take LinearSVC: F1 (mean over classes)" in told

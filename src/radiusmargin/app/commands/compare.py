@@ -226,4 +226,13 @@ def _sized(table, spec, options, n_folds, n_rows):
     task, folds, inner_folds = suitable_folds(task, options["folds"], options["inner_folds"], n_folds)
     title = f"{metric.name} on {task.name}"
     shape = {"folds": folds, "inner_folds": inner_folds, "metric": metric.key}
-    return spec.with_options(title=title, datasets=(task.name,), **shape), task
+    return spec.with_options(title=title, datasets=(task.name,), notes=_split_notes(task), **shape), task
+
+
+def _split_notes(task) -> tuple[str, ...]:
+    """What is other than the folds of the protocol, in sentences."""
+    if task.in_time:
+        return (
+            "Instead of the outer folds above, each split learns from all earlier rows and tests on the next ones.",
+        )
+    return ("The folds keep the rows of a group together.",) if task.groups is not None else ()
