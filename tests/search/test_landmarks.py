@@ -114,3 +114,58 @@ def test_mapped_chunks_are_those_of_mapped_rows(moons):
     assert ours.n_features == 2
     read = first_pass(ArraySource(X, y, rows=64))
     assert ours.fingerprints == read.fingerprints != theirs.fingerprints
+
+
+# -- Rows in chunks ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rings():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    return X, np.array(["in", "out"])[((X[:, 0] ** 2 + X[:, 1] ** 2 > 1.4) ^ (rng.random(900) < 0.05)).astype(int)]
+
+
+def test_autosvm_fits_kernels_to_rows_in_chunks(rings):
+    X, y = rings
+    model = AutoSVM(probability=True).fit(ArraySource(X, y, rows=200))
+    assert any(member["kernel"] != "linear" for member in model.members_)
+    assert model.score(X, y) > 0.88
+    assert model.max_dual_gap_ <= 1e-3
+    assert model.n_passes_ >= 2
+    assert model.predict_proba(X).shape == (900, 2)
+    assert model.transform(X).shape == (900, 1)
+    assert sum(member["weight"] for member in model.members_) == pytest.approx(1)
+    again = AutoSVM(kernel=["rbf", "laplacian"], combine="best", n_jobs=2).fit(ArraySource(X, y, rows=200))
+    one = AutoSVM(kernel=["rbf", "laplacian"], combine="best").fit(ArraySource(X, y, rows=200))
+    assert len(again.members_) == 1
+    np.testing.assert_array_equal(again.decision_function(X), one.decision_function(X))
+
+
+def test_kernels_in_chunks_are_those_of_rows_in_memory(rings):
+    X, y = rings
+    training, function = training_of(X, (y == "out").astype(int)), KernelFunction("rbf", gamma=0.3)
+    landmarks = by.Landmarks.of(Expansion(function, X[:100]))
+    memory = by.fit_landmarks_in_memory(training, landmarks, [1.0, 10.0], Options(1e-8))
+    chunks = by.fit_landmarks(ArraySource(X, y, rows=128), training, landmarks, [1.0, 10.0], Options(1e-8))
+    assert chunks.certificate.objective == pytest.approx(memory.certificate.objective, rel=1e-7)
+    assert chunks.certificate.max_gap <= 1e-8
+
+
+def test_dask_arrays_take_kernels_too(rings):
+    da = pytest.importorskip("dask.array")
+    X, y = rings
+    model = AutoSVM(kernel=["rbf"]).fit(
+        da.from_array(X, chunks=(300, 3)), da.from_array((y == "out").astype(int), chunks=300)
+    )
+    assert model.predict(da.from_array(X, chunks=(300, 3))).compute().shape == (900,)
+    assert np.mean(model.predict(X) == (y == "out")) > 0.88
+
+
+def test_fsvmcv_stays_linear_in_chunks(rings):
+    X, y = rings
+    assert hasattr(FSVMCV(kernel="auto").fit(ArraySource(X, y)), "coef_")
+    with pytest.raises(ValueError, match="linear"):
+        FSVMCV(kernel=["rbf"]).fit(ArraySource(X, y))
+    with pytest.raises(ValueError, match="linear"):
+        AutoSVM(kernel="precomputed").fit(ArraySource(X, y))

@@ -68,7 +68,8 @@ class AutoSVM(SearchEstimator):
     **Very many rows.** Kernel machines of more than 50,000 rows are approximated by 256 to 2,048 landmarks (Nystroem): separators
     are combinations of the kernel functions of these rows alone. Landmarks are doubled while held-out rows, of 30,000, are
     classified better by that beyond chance; there are at most 134 million over the number of rows, but 512 may be taken of any
-    number. The gap is then that of this problem: what the approximation loses is not in it.
+    number. The gap is then that of this problem: what the approximation loses is not in it. Rows in chunks are fitted
+    like that too, with 256 or 512 landmarks, after a search on a subsample of 100,000 rows.
 
     See Also
     --------

@@ -26,8 +26,8 @@ from ..estimators.fsvm import keep_dropped
 from ..outofcore.fit import keep_features, keep_history, print_pass
 from ..scatter import RANK_TOL
 from ..solvers import Options
-from .candidates import Grids, candidate_groups, check_grid, check_kernel_names, kernel_specs, listed, row_rounds
-from .ensemble import EnsembleFitter, SearchInChunks
+from .candidates import NAMES, Grids, candidate_groups, check_grid, check_kernel_names, kernel_specs, listed, row_rounds
+from .ensemble import ByLandmarks, EnsembleFitter, SearchInChunks
 from .evaluate import Racing, evaluate
 from .frames import TakesTables
 from .scoring import (
@@ -165,7 +165,7 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
         self._check_parameters()
         chunks = SearchInChunks.of(self, (X, y, sample_weight), self._in_pairs) if self._reads_chunks(X) else None
         training = self._sampled(chunks, X, groups) if chunks else self._check_training(X, y, sample_weight)
-        specs = self._kernel_specs(training, linear_alone=chunks is not None)
+        specs = self._kernel_specs(training, linear_alone=chunks is not None and self._budget is None)
         progress, table = Progress(self), None
         with progress.whole():
             for rows in self._row_rounds(training, specs):
@@ -175,17 +175,16 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
                 return self
             start = time.perf_counter()
             with progress.task("refit"):
-                shares = (
-                    self._refit_chunks(chunks, specs, table)
-                    if chunks
-                    else self._refit(training, specs, table, held_out)
-                )
+                task = training, specs, table
+                shares = self._refit_chunks(chunks, *task) if chunks else self._refit(*task, held_out)
                 if held_out:
                     self.oof_score_ = held_out.score(shares)
                 if held_out and self.probability:
                     self._sigmoids = self._calibrated(data.training, held_out, shares)
             self.refit_time_ = time.perf_counter() - start
-        kept_to = not chunks and self._options_of_kernels(largest_problem(training)) != self._options
+        rows = np.inf if chunks else largest_problem(training)
+        kernels = any(member.get("kernel", self.kernel) != "linear" for member in self.members_)
+        kept_to = kernels and self._options_of_kernels(rows) != self._options
         self._warn_unless_converged(WORTH_A_WARNING if kept_to else float(self.tol))
         return self
 
@@ -291,16 +290,19 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
         found = fitter.fit(weights, groups)
         return self._keep_ensemble(found, weights, specs)
 
-    def _refit_chunks(self, chunks, specs, table):
+    def _refit_chunks(self, chunks, sample, specs, table):
         """Fit the chosen candidates to rows in chunks; return the factor of each candidate's scores."""
         best = best_candidate(table)
-        if self.combine == "best":
+        if self.combine == "best" and best.kernel == "linear":
             self._refit_best((chunks.training.source,), best)
             self.n_passes_, self.history_ = 1 + self.best_estimator_.n_passes_, self.best_estimator_.history_
             return {best: 1.0}
-        weights = chunks.weights(table, self.band)
-        found, results = chunks.fit_ensemble(weights, self._options, print_pass(self), float(self.rank_tol))
-        keep_history(self, results)
+        weights = {best: 1.0} if self.combine == "best" else chunks.weights(table, self.band)
+        groups = [group for spec in specs for group in candidate_groups(Grids.of(self), spec)]
+        by_landmarks = ByLandmarks(groups, sample, self._options_of_kernels(np.inf))
+        found, runs = chunks.fit_ensemble(weights, self._options, print_pass(self), float(self.rank_tol), by_landmarks)
+        keep_history(self, [result for results in runs for result in results])
+        self.n_passes_ = sum(1 + max(len(result.history) for result in results) for results in runs)
         return self._keep_ensemble(found, weights, specs)
 
     def _keep_ensemble(self, found, weights, specs):
@@ -421,7 +423,8 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
             raise ValueError(f"criterion={self.criterion!r} needs eta=0, got {self.eta!r}.")
 
     def _check_chunks(self):
-        if not (isinstance(self.kernel, str) and self.kernel == "auto"):  # which is then linear
+        named = isinstance(self.kernel, (list, tuple)) or self.kernel in NAMES
+        if not (isinstance(self.kernel, str) and self.kernel == "auto") and not (self._budget and named):
             check_linear(self)
         if any(eta > 0 for eta in listed(self.eta)):
             raise ValueError(f"{type(self).__name__} takes rows in chunks only with eta=0, got eta={self.eta!r}.")

@@ -14,17 +14,19 @@ from scipy import sparse
 
 from .._blocks import split
 from .._linalg import eigh, qr
+from ..estimators.base import TrainingData
 from ..estimators.decision import Ensemble, LinearModel
 from ..estimators.expansion import certificate_of, fit_expansion
 from ..estimators.family import RANK, Family
 from ..estimators.features import Raw
 from ..outofcore.fit import ChunkedTraining
 from ..scatter import with_positive_pivots
+from ..solvers import Options
 from ..solvers.result import Certificate
 from .candidates import Candidate
 from .fold_strategies import fit_smoothed
-from .landmarks import choose_landmarks, fit_landmarks_in_memory
-from .scoring import BLOCK, near_best
+from .landmarks import choose_landmarks, fit_landmarks, fit_landmarks_in_memory
+from .scoring import BLOCK, FITTED_ROWS, ensemble_weights
 
 LEAST_ROWS = 64  # per block of scores
 
@@ -232,6 +234,15 @@ RARE = 0.1  # share of a subsample that is divided equally among the classes, ho
 
 
 @dataclass(frozen=True, eq=False)
+class ByLandmarks:
+    """What kernel machines need whose rows come in chunks: their groups, a sample in memory, solver options."""
+
+    groups: list
+    sample: TrainingData
+    options: Options
+
+
+@dataclass(frozen=True, eq=False)
 class SearchInChunks:
     """The data of a search whose rows come in chunks, after the first pass over them.
 
@@ -264,16 +275,52 @@ class SearchInChunks:
 
     @staticmethod
     def weights(table, band) -> dict:
-        """Choose the best of the near-best candidates, with equal weights."""
-        near = near_best(table, band)
-        best = sorted(near, key=lambda c: (-table.scores[c].mean(), c.preference))[:MOST_CANDIDATES_IN_CHUNKS]
-        return {candidate: 1 / len(best) for candidate in best}
+        """Choose the near-best candidates: of linear ones at most the best five, of every other kernel the best."""
+        chosen = ensemble_weights(table, band, FITTED_ROWS)
+        linear = [c for c in chosen if c.kernel == "linear"]
+        best = sorted(linear, key=lambda c: (-table.scores[c].mean(), c.preference))[:MOST_CANDIDATES_IN_CHUNKS]
+        share = sum(chosen[c] for c in linear) / max(1, len(best))
+        return dict.fromkeys(best, share) | {c: weight for c, weight in chosen.items() if c.kernel != "linear"}
 
-    def fit_ensemble(self, weights, options, on_pass, rank_tol) -> tuple[FittedEnsemble, list]:
-        """Fit candidates to all rows in the same passes, average them, and return the result of every problem too.
+    def fit_ensemble(self, weights, options, on_pass, rank_tol, by_landmarks=None) -> tuple[FittedEnsemble, list]:
+        """Fit candidates to all rows, average them, and return the results of all problems for every run of passes.
 
-        `on_pass` is called after every pass, unless it is None.
+        Linear candidates are fitted in the same passes, kernel machines of one gamma in passes of their own. `on_pass` is
+        called after every pass, unless it is None; `by_landmarks` is needed for kernel machines only.
         """
+        linear = {c: weight for c, weight in weights.items() if c.kernel == "linear"}
+        found, runs = FittedEnsemble(Ensemble(()), None, {}, Certificate(), 0), []
+        if linear:
+            found, results = self._fit_linear(linear, options, on_pass, rank_tol)
+            runs.append(results)
+        if len(linear) == len(weights):
+            return found, runs
+        sample = by_landmarks.sample
+        parts, shares, certificate = list(found.model.parts), dict(found.shares), found.certificate
+        scores = sum(part.space.scores(sample.X, part.coef) for part in parts)
+        for group in by_landmarks.groups:
+            own = {c: weight for c, weight in weights.items() if c.kernel != "linear" and group.holds(c)}
+            if own:
+                part, own_scores, own_shares, fit = self._fit_landmarks(group, own, by_landmarks, on_pass)
+                parts.append(part)
+                scores, certificate = scores + own_scores, certificate + fit.certificate
+                shares |= zip(own, own_shares, strict=True)
+                runs.append(fit.results)
+        directions = _directions(_centred(scores, sample.costs))
+        return FittedEnsemble(Ensemble(tuple(parts)), directions, shares, certificate, found.n_dropped), runs
+
+    def _fit_landmarks(self, group, weights, by_landmarks, on_pass):
+        """Fit kernel machines of one gamma; return the model, its scores on the sample, shares and the fit."""
+        training, sample, options = self.training, group.spec.training(by_landmarks.sample), by_landmarks.options
+        Cs = [c.C for c in weights]
+        landmarks = choose_landmarks(group.features, sample, Cs[0], options, group.spec.scaling, n_rows=np.inf)
+        fit = fit_landmarks(training.source, training, landmarks, Cs, options, on_pass)
+        scores, shares = landmark_scores(landmarks.space, sample.X, fit, weights, sample.costs)
+        coef, intercept = np.einsum("ckm,c->km", fit.coef, shares), shares @ fit.intercept
+        model = LinearModel(group.spec.space(landmarks.space), coef, intercept, training.reduction)
+        return model, scores, shares, fit
+
+    def _fit_linear(self, weights, options, on_pass, rank_tol):
         training, candidates = self.training, list(weights)
         scatters = {kind: training.scatter(kind, rank_tol) for kind in {c.scatter for c in candidates}}
         forms = [training.tempered(scatters[c.scatter], float(c.whitening)) for c in candidates]

@@ -34,7 +34,7 @@ MOST_OF_EACH = 4
 LIKELIHOOD = 0.25  # power of the likelihood of a kernel that is its weight
 LEAST_WEIGHT = 0.2  # against the largest: kernels below it are left out
 # Rows times candidates of a final fit. With 5 candidates at 20,000 rows the average is as accurate as with 24, and with one per
-# kernel 0.1 to 0.3 points less (benchmarks/scale.py members). Up to 2,000 rows it leaves every average as it is.
+# kernel 0.1 to 0.3 points less. Up to 2,000 rows it leaves every average as it is.
 FITTED_ROWS = 100_000
 # Standard errors by which the band is wider for candidates that go on to more rows: theirs are half as large there.
 MARGIN = 1.0
