@@ -403,3 +403,11 @@ def test_scores_are_the_sum_of_the_parts(moons):
     found = AutoSVM().fit(*moons)._model
     np.testing.assert_allclose(found.scores(moons[0]), sum(part.scores(moons[0]) for part in found.parts), atol=1e-12)
     assert len(found.parts) > 1
+
+
+def test_verbose_says_how_many_rows_every_round_used(moons, small_rounds, capfd):
+    AutoSVM(verbose=1).fit(*moons)
+    lines = capfd.readouterr().err.replace("\r", "\n").splitlines()
+    bars = [line for line in lines if " scores on " in line]
+    assert ["60 rows" in bars[0], "120 rows" in bars[-1]] == [True, True]
+    assert "fitting the chosen candidates to 160 rows" in lines[-1]

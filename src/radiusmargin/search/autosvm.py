@@ -40,7 +40,7 @@ class AutoSVM(SearchEstimator):
     random_state : int, RandomState or None, default=None
         Shuffles the folds; None takes the rows in their order.
     verbose : int, default=0
-        1 shows a progress bar on standard error.
+        1 shows a progress bar on standard error for every round, with its rows and the seconds left.
     categorical_features : "from_dtype" or list of str, int or bool
         Columns of numbers that are categories: names, positions, or a mask. "from_dtype" takes the types of a frame: texts and
         categorical columns.

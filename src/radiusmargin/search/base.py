@@ -174,6 +174,7 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
             if not self.refit:
                 return self
             start = time.perf_counter()
+            progress.begin_refit(len(training.codes))
             with progress.task("refit"):
                 task = training, specs, table
                 shares = self._refit_chunks(chunks, *task) if chunks else self._refit(*task, held_out)
@@ -200,7 +201,7 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
 
     def _search_round(self, specs, data, progress, earlier):
         """Score candidates on the rows of a round: all, or those that the table of an `earlier` round leaves."""
-        progress.begin_round(len(data.splits))
+        progress.begin_round(len(data.splits), len(data.training.codes))
         table = ScoreTable(len(data.splits), len(data.training.codes))
         among = survivors(earlier, self.band) if earlier else None
         if earlier:

@@ -75,7 +75,7 @@ class FSVMCV(SearchEstimator):
     random_state : int, RandomState or None, default=None
         Shuffles the folds, and draws landmarks of kernel maps. None takes the rows in their order.
     verbose : int, default=0
-        1 shows a progress bar on standard error.
+        1 shows a progress bar on standard error for every round, with its rows and the seconds left.
     subsample : int, default=100_000
         Number of random rows on which candidates are scored if X comes in chunks. The best one, or an average of at most five, is
         then fitted to all rows.

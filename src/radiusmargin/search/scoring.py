@@ -333,10 +333,12 @@ class Progress:
     def __init__(self, search):
         self.search, self.context = search, callback_context(search)
         self.known, self.expected, self.drawn, self.start = 0, 0, None, time.perf_counter()
-        self.seconds = {"fit": np.zeros(0), "score": np.zeros(0)}
+        self.seconds, self.n_rows = {"fit": np.zeros(0), "score": np.zeros(0)}, 0
 
-    def begin_round(self, n_splits):
-        """Prepare for scores on some splits; their seconds are added to those of the rounds before."""
+    def begin_round(self, n_splits, n_rows):
+        """Begin a bar for scores on some splits of some rows; the seconds of a split are added to those of the rounds before."""
+        self._end_line()
+        self.known, self.expected, self.start, self.n_rows = 0, 0, time.perf_counter(), n_rows
         for what, spent in self.seconds.items():
             self.seconds[what] = np.pad(spent, (0, max(0, n_splits - len(spent))))
 
@@ -351,8 +353,19 @@ class Progress:
             try:
                 yield
             finally:
-                if self.search.verbose:
-                    print(file=sys.stderr)
+                self._end_line()
+
+    def begin_refit(self, n_rows):
+        """Tell that the final fit begins, if that is to more rows than the search."""
+        self._end_line()
+        if self.search.verbose and n_rows > self.n_rows:
+            name = type(self.search).__name__
+            print(f"[{name}] fitting the chosen candidates to {n_rows:,} rows", file=sys.stderr, flush=True)
+
+    def _end_line(self):
+        if self.drawn is not None:
+            print(file=sys.stderr)
+        self.drawn = None
 
     @contextmanager
     def task(self, name):
@@ -382,8 +395,8 @@ class Progress:
         seconds = time.perf_counter() - self.start
         left = f", {seconds / share - seconds:.0f} s left" if 0 < share < 1 else ""
         bar = ("#" * round(BAR_WIDTH * share)).ljust(BAR_WIDTH, ".")
-        text = f"[{type(self.search).__name__}] {bar} {self.known} of {self.expected} scores, {seconds:.0f} s{left}"
-        print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
+        text = f"[{type(self.search).__name__}] {bar} {self.known} of {self.expected} scores on {self.n_rows:,} rows, {seconds:.0f} s{left}"
+        print(f"\r{text:<99}", end="", file=sys.stderr, flush=True)
 
 
 class Recorder:
