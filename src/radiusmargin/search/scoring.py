@@ -357,9 +357,9 @@ class Progress:
 
     def begin_refit(self, n_rows):
         """Tell that the final fit begins, if that is to more rows than the search."""
-        self._end_line()
         if self.search.verbose and n_rows > self.n_rows:
-            name = type(self.search).__name__
+            self._end_line()
+            self.expected, name = 0, type(self.search).__name__
             print(f"[{name}] fitting the chosen candidates to {n_rows:,} rows", file=sys.stderr, flush=True)
 
     def _end_line(self):
@@ -388,7 +388,11 @@ class Progress:
 
     def draw(self):
         """Draw the bar: on a terminal after every change, elsewhere once all scores are known."""
-        if not self.search.verbose or self.drawn == self.known or not (sys.stderr.isatty() or self.is_complete):
+        if (
+            not (self.search.verbose and self.expected)
+            or self.drawn == self.known
+            or not (sys.stderr.isatty() or self.is_complete)
+        ):
             return
         self.drawn = self.known
         share = min(1.0, self.known / max(1, self.expected))
