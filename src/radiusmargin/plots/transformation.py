@@ -12,9 +12,13 @@ __all__ = ["plot_maps", "plot_margins"]
 
 
 def plot_margins(views: dict[str, dict]) -> Figure:
-    """Draw separator, margin and enclosing ball of several views, as `margin_views` returns them, side by side."""
-    figure = Figure(figsize=(4.2 * len(views), 4.6), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(views)))
+    """Draw separator, margin and enclosing ball of several views, as `margin_views` returns them, three in a row."""
+    columns, lines = min(3, len(views)), -(-len(views) // 3)
+    figure = Figure(figsize=(4.2 * columns, 4.6 * lines), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(lines, columns)).ravel()
+    for axis in axes[len(views) :]:
+        axis.set_visible(False)
+    axes = axes[: len(views)]
     MarginDisplay(views).plot(axes)
     for axis in axes:
         axis.title.set_fontsize(10)
