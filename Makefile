@@ -13,8 +13,10 @@ $(STAMP): $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[experiments,export,test,dev]"
 	touch $@
 
-# A table as strangers write them: which model to take, that model in a file, and what it says of new rows.
+# F-SVM learns a transformation (the picture of the paper's Figure 1, demo/figure1.png). Then a table as strangers write them:
+# which model to take, that model in a file, and what it says of new rows.
 demo: $(STAMP)
+	$(BIN)/radiusmargin reproduce figure1 --out demo
 	$(BIN)/python examples/customers.py demo
 	$(BIN)/radiusmargin compare demo/customers.csv --target left --save demo/model.skops --report demo/report.html
 	$(BIN)/radiusmargin predict demo/model.skops demo/new.csv -o demo/predictions.csv

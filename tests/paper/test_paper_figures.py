@@ -25,11 +25,15 @@ def test_figures_are_written_as_png_and_svg(tmp_path, make, name):
 
 
 def test_figure_1_shows_the_alternation_and_where_it_leads():
-    """Every metric has tr(MS) = n but that of the standardised features; the ratio is least at the optimum."""
+    """The ratio is smaller in every learned metric; it need not fall from turn to turn, for the objective has slacks too."""
     item = figures.figure1("builtin/twonorm")
     ratio = {row["metric"]: row["ratio"] for row in item.table.data}
     assert list(ratio)[:4] == ["SVM, standardised features", "semi-whitened start", "after one turn", "after 10 turns"]
-    assert min(ratio, key=ratio.get) == "F-SVM"
+    assert all(
+        value < ratio["SVM, standardised features"]
+        for name, value in ratio.items()
+        if "turn" in name or "F-SVM" in name
+    )
     assert len(item.figures["figure1"].axes) == len(ratio)
 
 
