@@ -108,6 +108,8 @@ def bundles():
         pipeline.steps[0] = ("encode", pipeline.steps[0][1])
         calibration = None if hasattr(model, "predict_proba") else calibrate(pipeline, table, labels)
         yield name, Bundle(pipeline, calibration, {"columns": list(table)}), table
+    model = make_pipeline(AutoSVM(probability=True, cv=2).fit(table, labels))
+    yield "table auto", Bundle(model, None, {"columns": list(table)}), table
 
 
 def seeds():
