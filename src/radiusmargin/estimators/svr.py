@@ -43,7 +43,7 @@ class TargetUnits:
         distance = np.abs(y - centre)
         longest = float(distance.max())
         spread = longest * float(weight @ (distance / longest)) / float(weight.sum()) if longest > 0 else 1.0
-        return cls(centre, 2.0 ** np.clip(np.round(np.log2(spread)), -500, 500))
+        return cls(centre, float(2.0 ** np.clip(np.round(np.log2(spread)), -500, 500)))
 
 
 @dataclass(frozen=True, eq=False)
