@@ -15,13 +15,15 @@ from ..paper.catalogue import is_scale_free, model_name
 from ..paper.cells import fit_chosen, refittable
 from ..paper.metrics import METRICS, calibrate
 from ..paper.neighbours import NEIGHBOURS
+from ..paper.plan import data_fingerprint
 from ..paper.splits import inner_folds
 from ..paper.tuning import choose, final_estimator
 from ..paper.workflow import dense
+from ..search import AutoSVR
 from ..tables import DataError, TaskData
 from .model_file import Bundle
 
-__all__ = ["DEFAULT_MODEL", "fit_final"]
+__all__ = ["DEFAULT_MODEL", "fit_final", "fit_quantity"]
 
 #: What `fit` fits when no model is named, a key of the catalogue.
 DEFAULT_MODEL = "auto"
@@ -79,9 +81,34 @@ def fit_final(
     return Bundle(Pipeline(steps), calibration, told)
 
 
+def fit_quantity(task: TaskData, facts: dict | None = None) -> Bundle:
+    """Fit `AutoSVR` to a table whose target is a quantity.
+
+    Parameters
+    ----------
+    task : TaskData
+    facts : dict, optional
+        What the file is to know beside that.
+    """
+    encoder = clone(task.encoder).fit(task.X)
+    with threadpool_limits(limits=1):
+        model = AutoSVR().fit(encoder.transform(task.X), task.y)
+    best = max(model.members_, key=lambda member: member["weight"])
+    told = {
+        "model": "auto-svr",
+        "name": "AutoSVR",
+        "parameters": {name: _plain(value) for name, value in best.items() if name != "output"},
+        "chosen_by": f"exact leave-one-out residuals, {len(model.members_)} members averaged",
+        "cross_validated_score": model.oof_score_,
+        "scoring": "R2",
+        "quantity": [float(np.min(task.y)), float(np.max(task.y))],
+        **_about(task, model),
+    }
+    return Bundle(Pipeline([("encode", encoder), ("model", model)]), None, told | _seen(task, encoder) | (facts or {}))
+
+
 def _facts(task, cell, chosen, model) -> dict:
     """Plain data about a fit."""
-    kinds = getattr(task.encoder, "kinds", None) or {}
     values, counts = np.unique(task.y, return_counts=True)
     return {
         "model": cell.model,
@@ -92,11 +119,19 @@ def _facts(task, cell, chosen, model) -> dict:
         "cross_validated_score": chosen.score,
         "scoring": METRICS[cell.metric].scoring,
         "out_of_fold_score": getattr(model, "oof_score_", None),
+        "classes": {str(value): int(count) for value, count in zip(values, counts, strict=True)},
+        **_about(task, model),
+    }
+
+
+def _about(task, model) -> dict:
+    """Plain data about the table, and the certificate."""
+    kinds = getattr(task.encoder, "kinds", None) or {}
+    return {
         "certificate": {name.strip("_"): float(getattr(model, name)) for name in CERTIFICATE if hasattr(model, name)},
         "table": task.name,
-        "data": cell.data,
+        "data": data_fingerprint(task),
         "rows": int(task.n_samples),
-        "classes": {str(value): int(count) for value, count in zip(values, counts, strict=True)},
         "columns": list(map(str, task.feature_names)),
         "kinds": {str(name): str(kind) for name, kind in kinds.items()},
         "messages": list(task.messages),

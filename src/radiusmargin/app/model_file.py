@@ -25,9 +25,12 @@ from ..tables.files import UNREADABLE, readable
 from .container import read_container
 from .rebuild import rebuild_pipeline, require_known
 
-__all__ = ["Bundle", "load_bundle", "save_bundle"]
+__all__ = ["INTERVAL", "Bundle", "load_bundle", "save_bundle"]
 
 FORMAT = "radiusmargin model 1"
+
+#: Share of new rows that intervals of a quantity should contain.
+INTERVAL = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +52,9 @@ class Bundle:
     facts: dict
 
     @property
-    def classes(self) -> np.ndarray:
-        return self.pipeline.classes_
+    def classes(self) -> np.ndarray | None:
+        """The labels; None of a model of a quantity."""
+        return getattr(self.pipeline, "classes_", None)
 
     @property
     def encoder(self) -> BaseEstimator | None:
@@ -58,8 +62,11 @@ class Bundle:
         return self.pipeline.named_steps.get("encode") or getattr(self.pipeline[-1], "encoder_", None)
 
     def predict(self, rows: Any) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Labels, scores and probabilities of the rows of a table."""
+        """Labels, scores and probabilities of the rows of a table; of a quantity, predictions and 90 % intervals."""
         rows = self._checked(rows)
+        if self.classes is None:
+            model, X = self.pipeline[-1], self.pipeline[:-1].transform(rows)
+            return model.predict(X), model.prediction_interval(X, INTERVAL), None
         labels, scores = self.pipeline.predict(rows), class_scores(self.pipeline, rows)
         if scores is not None and not np.isfinite(scores).all():
             raise DataError("scores of the rows are not finite: numbers of the rows, or of the model, are too large")
@@ -169,6 +176,10 @@ def _try(bundle):
     rows = np.zeros((1, len(names)))
     if hasattr(bundle.encoder, "feature_names_in_"):
         rows = import_pandas().DataFrame([dict.fromkeys(bundle.encoder.feature_names_in_)], dtype=object)
-    labels, _, chances = bundle.predict(rows)
+    labels, scores, chances = bundle.predict(rows)
+    if bundle.classes is None:
+        if labels.shape != (1,) or not np.isfinite([*labels, *scores[0]]).all():
+            raise DataError("its predictions are no finite numbers")
+        return
     if labels.shape != (1,) or chances.shape != (1, len(bundle.classes)) or not np.isfinite(chances).all():
         raise DataError("its predictions are no labels and probabilities")

@@ -22,7 +22,11 @@ def model_page(bundle: Bundle) -> str:
     sections = [
         *averaged,
         Section("Columns", table=to_html(_columns(facts))),
-        Section("Classes", table=to_html(_listed(("class", "rows"), list(facts["classes"].items())))),
+        *(
+            [Section("Classes", table=to_html(_listed(("class", "rows"), list(facts["classes"].items()))))]
+            if "classes" in facts
+            else []
+        ),
     ]
     provenance = facts["provenance"]
     return render_report(

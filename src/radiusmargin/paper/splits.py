@@ -139,8 +139,12 @@ def subsample(task: TaskData, max_rows: int | None) -> TaskData:
 
     if max_rows is None or task.n_samples <= max_rows:
         return task
-    rows = stratified_rows(task.y, max_rows, seed_for("rows", task.name, max_rows))
-    names = f"a {SAMPLE} of {len(rows):,} of {task.n_samples:,} rows"
+    seed = seed_for("rows", task.name, max_rows)
+    if task.quantity:
+        rows = np.sort(np.random.default_rng(seed).choice(task.n_samples, max_rows, replace=False))
+    else:
+        rows = stratified_rows(task.y, max_rows, seed)
+    names = f"a {'random sample' if task.quantity else SAMPLE} of {len(rows):,} of {task.n_samples:,} rows"
     groups = None if task.groups is None else task.groups[rows]
     return replace(
         task, X=task.rows(rows), y=task.y[rows], splits=None, groups=groups, messages=(*task.messages, names)

@@ -76,7 +76,8 @@ def clean_labels(y, name="target") -> np.ndarray:
     if too_many_values(n_values, len(y)) or (real and n_values > MANY_VALUES):
         raise DataError(
             f"column {name!r} holds {n_values} different values in {len(y)} rows: a quantity or an"
-            " identifier, not a class label. Choose another target, or bin it first."
+            " identifier, not a class label. Quantities are predicted by AutoSVR (command line: radiusmargin fit). Else choose another"
+            " target, or bin it first."
         )
     if y.dtype.kind == "U":
         return y

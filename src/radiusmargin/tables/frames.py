@@ -41,10 +41,12 @@ def table_task(table, target, *, name, messages=(), options=None) -> TaskData:
         messages.append(f"rows without a label left out: {(~labelled).sum()}")
         frame = frame.loc[labelled]
     raw = label_values(frame[target])
-    y = clean_labels(raw, target)
-    messages += _label_messages(raw, y, target)
-    if target not in categories:
-        _require_classes(y, target)
+    quantity = options.quantity and target not in categories and is_quantity(raw)
+    y = raw.astype(float) if quantity else clean_labels(raw, target)
+    if not quantity:
+        messages += _label_messages(raw, y, target)
+        if target not in categories:
+            _require_classes(y, target)
     X = frame.drop(columns=target).reset_index(drop=True)
     X, groups = _without_groups(X, options.groups, messages)
     if not X.shape[1]:
@@ -54,14 +56,14 @@ def table_task(table, target, *, name, messages=(), options=None) -> TaskData:
     order = None if options.time_order is None else _order_in_time(X, options.time_order, found.kinds)
     X = X[list(found.kinds)]
     messages += [*found.messages, *_gaps(X, found.kinds), *_constant(name, X)]
-    messages += suspicions(X, y, groups is not None)
+    messages += suspicions(X, None if quantity else y, groups is not None)
     if order is not None:
         X, y = X.iloc[order].reset_index(drop=True), y[order]
         groups = None if groups is None else groups[order]
         messages.append(f"rows in the order of {options.time_order}: tested on later rows than learnt from")
     facts, encoder = {"decimal": table.mark, "decorations": table.decorations}, TableEncoder(found.kinds)
     task = TaskData(name, X, y, tuple(X.columns), messages=tuple(messages), encoder=encoder, facts=facts)
-    return replace(task, groups=groups, in_time=order is not None)
+    return replace(task, groups=groups, in_time=order is not None, quantity=quantity)
 
 
 def _column(X, name):
@@ -105,13 +107,26 @@ def _label_messages(raw, y, target):
         yield f"labels that differ in case or blanks only are classes of their own: {listed(map(repr, labels))}"
 
 
+def is_quantity(y) -> bool:
+    """Tell whether labels are many different finite numbers, some of them rare.
+
+    >>> is_quantity(np.arange(30)), is_quantity(np.arange(30) % 3), is_quantity(np.array(["a"] * 30))
+    (True, False, False)
+    """
+    if y.dtype.kind not in "iuf" or not np.isfinite(y).all():
+        return False
+    values, counts = np.unique(y, return_counts=True)
+    return len(values) > MANY_VALUES and counts.min() < RARE
+
+
 def _require_classes(y, target):
     """Raise a DataError if a numeric target looks like a quantity."""
-    values, counts = np.unique(y, return_counts=True)
-    if y.dtype.kind != "U" and len(values) > MANY_VALUES and counts.min() < RARE:
+    if is_quantity(y):
+        values = np.unique(y)
         raise DataError(
             f"column {target!r} holds {len(values)} different numbers from {values[0]} to {values[-1]}, some in fewer than"
-            f" {RARE} rows: a quantity, not a class label. Choose another target, or bin it first; if these are classes, pass"
+            f" {RARE} rows: a quantity, not a class label. AutoSVR (command line: radiusmargin fit) predicts quantities. Else choose"
+            " another target, or bin it first; if these are classes, pass"
             f" categories=[{target!r}] (command line: --categories {target!r})"
         )
 

@@ -37,6 +37,8 @@ class ReadOptions:
     groups : str or None
         Column whose rows of the same value, such as those of one patient, belong to the same part of every split. It is
         not a feature.
+    quantity : bool
+        Whether a target of many different numbers is a quantity to predict; otherwise it is refused.
     time_order : str or None
         Column by which rows are ordered; models are tested on later rows than they learn from.
     columns : tuple of str
@@ -60,6 +62,7 @@ class ReadOptions:
     sheet: str | None = None
     groups: str | None = None
     time_order: str | None = None
+    quantity: bool = False
     columns: tuple[str, ...] = ()
 
     def __post_init__(self):
@@ -82,6 +85,6 @@ class ReadOptions:
 
     def require_text_table(self, path: Any) -> None:
         """Raise a DataError if anything is given, since the file has no named columns of text."""
-        given = [item.name for item in fields(self) if getattr(self, item.name) not in ((), None)]
+        given = [item.name for item in fields(self) if getattr(self, item.name) not in ((), None, False)]
         if set(given) - {"columns"}:
             raise DataError(f"{path.name}: {', '.join(given)}: for tables with named columns")

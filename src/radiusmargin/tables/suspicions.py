@@ -38,7 +38,7 @@ def is_identifier(name) -> bool:
 
 
 def suspicions(X, y, grouped=False):
-    """Yield messages about columns of a table that may not be what they seem."""
+    """Yield messages about columns of a table that may not be what they seem; `y` is None for a quantity."""
     repeated = [] if grouped else [name for name in X.columns if _identifies_several(X[name], name)]
     if repeated:
         yield (
@@ -52,7 +52,7 @@ def suspicions(X, y, grouped=False):
                 f"{name} holds {value:g} in {count} rows, far from all other values: if it stands for a missing value, pass"
                 f" missing=['{value:g}'] (command line: --missing {value:g})"
             )
-    for name in leaks(X, y):
+    for name in () if y is None else leaks(X, y):
         yield f"suspiciously perfect: column {name} alone tells the classes apart; is it known before the label is?"
 
 

@@ -25,7 +25,7 @@ class MissingDependencyError(DataError, ImportError):
 
 @dataclass(frozen=True, eq=False)
 class TaskData:
-    """A classification task in memory.
+    """A task in memory: rows with classes, or with a quantity.
 
     Parameters
     ----------
@@ -49,6 +49,8 @@ class TaskData:
         Rows of the same group are on the same side of every split.
     in_time : bool
         Whether rows are in the order of time, so that models are tested on later rows than they learn from.
+    quantity : bool
+        Whether y is a quantity instead of classes.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class TaskData:
     facts: dict = field(default_factory=dict)
     groups: np.ndarray | None = None
     in_time: bool = False
+    quantity: bool = False
 
     def rows(self, part: np.ndarray) -> Any:
         """Select rows of X by position."""

@@ -53,6 +53,8 @@ def _scores(facts) -> str:
     best, average = facts["cross_validated_score"], facts.get("out_of_fold_score")
     of_average = "" if average is None else f"; average, out of fold: {average:.4f}"
     metric = facts.get("scoring", "score").replace("_", " ")
+    if "quantity" in facts:
+        return f"{metric} {best:.4f} of held-out rows"
     return f"{metric} {best:.4f} (the largest of many, so too high{of_average})"
 
 
@@ -68,6 +70,7 @@ LINES = {
     "model": _model,
     "chosen by": lambda facts: f"{facts['chosen_by']}: {_scores(facts)}",
     "certificate": lambda facts: _certificate(facts["certificate"]),
+    "quantity": lambda facts: "from {:g} to {:g}".format(*facts["quantity"]),
     "classes": lambda facts: ", ".join(f"{name} ({count})" for name, count in facts["classes"].items()),
     "columns": _columns,
     "table": lambda facts: f"{facts['table']}, {facts['rows']} rows, fingerprint {facts['data']}",

@@ -34,12 +34,13 @@ def command(table, output, reading, model, max_rows, report, **options):
     """Fit a model on TABLE and save it.
 
     The file holds one pipeline, encoding included, the calibration of its scores, its certificate of optimality and
-    where it comes from. Opening it runs no code.
+    where it comes from. Opening it runs no code. A target of many different numbers is a quantity, and AutoSVR is fitted;
+    with --categories it is taken for classes.
     """
     from ...paper import Spec
     from ...paper.splits import subsample
     from ...tables import read_table
-    from ..final import DEFAULT_MODEL, fit_final
+    from ..final import DEFAULT_MODEL, fit_final, fit_quantity
     from ..model_file import save_bundle
     from ..model_page import model_page
     from .describe import describe
@@ -50,11 +51,18 @@ def command(table, output, reading, model, max_rows, report, **options):
     refuse_inputs((output, report), (table,))
     check_output(output, report)
     out = console()
-    task = subsample(read_table(table, **reading), max_rows)
+    task = subsample(read_table(table, **reading, quantity=True), max_rows)
+    if task.quantity and (model is not None or any(value is not None for value in options.values())):
+        raise click.UsageError(
+            "the target is a quantity, for which AutoSVR is fitted: leave --model and its options out"
+        )
     for line in task.messages:
         out.print(f"{task.name}: {line}", style="yellow", markup=False)
     spec = Spec("fit").with_options(**options)
-    bundle = fit_final(task, model[0] if model else DEFAULT_MODEL, spec=spec, facts=reading_facts(reading))
+    if task.quantity:
+        bundle = fit_quantity(task, reading_facts(reading))
+    else:
+        bundle = fit_final(task, model[0] if model else DEFAULT_MODEL, spec=spec, facts=reading_facts(reading))
     page = model_page(bundle) if report is not None else None  # made before the first file is written
     save_bundle(bundle, output)
     describe(bundle, out)

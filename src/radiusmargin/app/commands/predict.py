@@ -30,7 +30,7 @@ def command(model, table, output, keep, notes, reading):
 
     Columns are found by name; others are ignored. The label is the model's own decision; probabilities are made of its
     scores by a logistic model, and may prefer another class where the scores are close. Rows unlike those that the model was
-    fitted to are counted on standard error.
+    fitted to are counted on standard error. A model of a quantity writes its prediction and a 90 % interval.
     """
     from ...tables import ReadOptions
     from ...tables.read import read_rows, read_texts
@@ -72,12 +72,15 @@ def _kept(texts, names) -> dict:
 def _csv(classes, kept, predicted, remarks) -> str:
     """One line for each row; two classes have one score, positive for the second."""
     labels, scores, probabilities = predicted
-    columns = {"label": labels}
-    if scores is not None:
+    columns = {"prediction" if classes is None else "label": labels}
+    if classes is None:
+        columns |= {"low": scores[:, 0], "high": scores[:, 1]}
+    elif scores is not None:
         scored = [classes[1]] if scores.ndim == 1 else classes
         scores = scores[:, None] if scores.ndim == 1 else scores
         columns |= {f"score_{name}": scores[:, k] for k, name in enumerate(scored)}
-    columns |= {f"probability_{name}": probabilities[:, k] for k, name in enumerate(classes)}
+    if classes is not None:
+        columns |= {f"probability_{name}": probabilities[:, k] for k, name in enumerate(classes)}
     if remarks is not None:
         columns["note"] = remarks
     stream = io.StringIO()
