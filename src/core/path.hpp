@@ -101,13 +101,13 @@ class Path {
         }
     }
 
-    static Solution solve(const Problem<Rows>& problem, const Options& options, const Solution& start) {
+    Solution solve(const Problem<Rows>& problem, const Options& options, const Solution& start) const {
         if (start.gap() <= options.tol || start.n_iter >= options.max_iter) return start;
         Solution sifted;
         sifted.n_iter = start.n_iter;
-        if (options.method == Method::automatic && strategy::sift(problem.n(), problem.D(), options.tol)) {
+        if (options.method == Method::automatic && strategy::sift(problem.n(), problem.D(), options.tol, on_path())) {
             certify_zero(problem, sifted);
-            if (Sifting<Rows>(problem, options).run(start, sifted) || sifted.n_iter >= options.max_iter) return sifted;
+            if (Sifting<Rows>(problem, options).run(start, on_path(), sifted) || sifted.n_iter >= options.max_iter) return sifted;
         }
         Options rest = options;
         rest.max_iter = options.max_iter - sifted.n_iter;
@@ -120,6 +120,8 @@ class Path {
         if (!start.theta.empty() && !start.alpha.empty()) certify_start(problem, start, best);
         return best;
     }
+
+    bool on_path() const { return given_.n_Cs > 1; }
 
     // Coefficients in the caller's units, and the certificate of these.
     void put_back(const Problem<Rows>& problem, Solution& best, double* coef, double& intercept) const {
@@ -146,7 +148,8 @@ void run_path(const PathProblem<Source>& given, const Options& options, Solution
     if (!start.theta.empty() && chosen.intercept)
         start.theta.back() += dot(static_cast<Index>(chosen.mean.size()), chosen.mean.data(), start.theta.data());
     const Index D = given.source.d + chosen.intercept;
-    const bool sift = options.method == Method::automatic && strategy::sift_by_sample(static_cast<Index>(chosen.J.size()), D);
+    const Index n = static_cast<Index>(chosen.J.size());
+    const bool sift = options.method == Method::automatic && strategy::leave_as_given(n, D, given.n_Cs > 1);
     const auto run = [&](const auto& rows) {
         Path<Source, std::decay_t<decltype(rows)>>(given, rows, options).run(std::move(start), sink);
     };

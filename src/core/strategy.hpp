@@ -33,7 +33,16 @@ constexpr Index kCentreSample = 31;
 // Rows per coefficient from which it pays: it takes 1.45 of the time of solving directly at 30, 1.15 at 100, 1.0 at 300, 0.6 at
 // 1,000 and 0.27 at 4,000 (20 features).
 constexpr Index kSiftingRatio = 300;
-inline bool sift_by_sample(Index n, Index D) { return n >= kSiftingRatio * D; }
+// On a path over C the solution before starts the next. Samples then take 1.4 of the time of solving all rows directly at 1,000,
+// about as much at 3,000 (0.5 where few rows are near the margin, 1.9 where many are), and 0.8 to 1 at 14,000. Starting samples from
+// the multipliers before takes several times the steps of starting from none, and fixing rows by the solution before 1.1 to 1.4
+// of the time of solving directly.
+constexpr Index kSiftingRatioOnPath = 6000;
+inline bool sift_by_sample(Index n, Index D, bool on_path) { return n >= (on_path ? kSiftingRatioOnPath : kSiftingRatio) * D; }
+// Numbers up to which rows of few features are copied into columns for a path, where each step then takes 0.8 of the time at 5
+// features and as much at 20; of more numbers the copy is slower than the caller's array (0.75 of the time at 300,000 x 20).
+constexpr Index kMostCopied = 1 << 21;
+inline bool leave_as_given(Index n, Index D, bool on_path) { return on_path ? n * D > kMostCopied : sift_by_sample(n, D, false); }
 // The sample: with fewer rows per coefficient more of the others stay free, with more it costs more than it saves. The
 // second bound matters for few features only.
 inline Index sample_size(Index n, Index D) { return std::max<Index>(50 * D, static_cast<Index>(15 * std::sqrt(double(n)))); }
@@ -43,14 +52,15 @@ constexpr int kSampleSteps = 100;    // one that takes more is as hard as all ro
 // cheaper bet.
 inline bool too_many_free(Index free, Index n) { return free * 5 > n * 3; }
 constexpr int kSiftingRounds = 12;
-// With fewer rows the guide is all of them to a rough tolerance. At 1e-7 a path of ten Cs takes 0.65 of the time of solving directly
-// (2,300 x 57, 2,500 x 40), 0.75 (2,500 x 21) and 0.95 (4,000 x 21, half of the rows at one place); a tolerance of 1e-2 is as
-// good, 1e-3 takes 1.07 of the time, a fifth of the rows 1.09, a twelfth 1.02, five times the distance 1.05.
-// Where rows hold few numbers nothing is gained (1.05 to 1.2 of the time at 3,000, 0.9 at 20,000).
+// With fewer rows the guide is all of them to a rough tolerance. A path of ten Cs takes 0.6 to 0.8 of the time of solving directly
+// at 60 features (2,300 and 10,000 rows, 1e-6 and 1e-7), 0.9 to 1 at 20, and 1.1 to 1.6 at 8 or to 1e-4; so do many rows of few
+// features. A rough tolerance of 1e-2 is as good, 1e-3 takes 1.07 of the time, a fifth of the rows 1.09, a twelfth 1.02, five times
+// the distance 1.05.
 constexpr double kRough = 3e-3;
-constexpr Index kRoughRatio = 10, kRoughNumbers = 1 << 13;
+constexpr Index kRoughRatio = 10, kRoughFrom = 20, kRoughNumbers = 1 << 13;
 inline bool sift_by_rough(Index n, Index D, double tol) {
-    return n >= kRoughRatio * D && n * D >= kRoughNumbers && tol <= 0.1 * kRough;
+    if (n < kRoughRatio * D || n * D < kRoughNumbers || tol > 1e-3 * kRough) return false;
+    return D >= (n >= kSiftingRatio * D ? kBlasFrom : kRoughFrom);
 }
 inline Index rows_left(Index n, Index D) { return std::max<Index>(5 * D, n / 8); }
 constexpr double kNoDistance = 0.02;  // of the spread of margins
@@ -66,8 +76,8 @@ constexpr Index kManyFeatures = 400;
 inline bool visit(Index d) { return d >= kManyFeatures; }
 // From multipliers of the C before Newton's steps in dense rows get on faster: a path takes 0.6 of the time (5,000 x 673).
 inline bool visit_from(const Abilities& rows, bool warm) { return rows.sparse || !warm; }
-inline bool sift(Index n, Index D, double tol) {
-    return sift_by_sample(n, D) || (sift_by_rough(n, D, tol) && !visit(D));
+inline bool sift(Index n, Index D, double tol, bool on_path) {
+    return sift_by_sample(n, D, on_path) || (sift_by_rough(n, D, tol) && !visit(D));
 }
 // Dense rows of which at most this share is not zero (pixels, one-hot columns) are visited in a sparse copy, which takes less than
 // half of their room; as many rows tell.

@@ -19,8 +19,8 @@ class Sifting {
         : full_(full), options_(options), n_(full.n()), role_(n_, kFree) {}
 
     // False where sifting is of no use; the caller then solves directly, from the best that was found.
-    bool run(const Solution& start, Solution& best) {
-        const bool sample = strategy::sift_by_sample(n_, full_.D());
+    bool run(const Solution& start, bool on_path, Solution& best) {
+        const bool sample = strategy::sift_by_sample(n_, full_.D(), on_path);
         Solution guide = sample ? solve_sample(start, best) : solve_roughly(start, best);
         if (guide.theta.empty() || best.gap() <= options_.tol) return !guide.theta.empty();
         Vector theta = std::move(guide.theta);
