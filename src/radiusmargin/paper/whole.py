@@ -12,7 +12,7 @@ from .printed import paper_value
 from .summary import Summary
 from .tables import Table, to_html
 
-__all__ = ["BEYOND", "PAPER", "conclusion", "write_page"]
+__all__ = ["BEYOND", "PAPER", "by_reason", "conclusion", "write_page"]
 
 #: The paper's tables and figures, in the order of the page; Table 2 also on the sets that its Table 1 lists.
 PAPER = (
@@ -59,9 +59,21 @@ def _sections(items):
 def _closing(said, left_out):
     from .page import Section
 
-    if left_out:
-        yield Section("Left out", " ".join(f"{name}: {reason}" for name, reason in left_out.items()))
+    for number, (reason, names) in enumerate(by_reason(left_out).items(), start=1):
+        yield Section(f"Left out ({number})", f"{'; '.join(names)}. {reason}")
     yield Section("Conclusion", " ".join(said))
+
+
+def by_reason(left_out: dict[str, str]) -> dict[str, list[str]]:
+    """Gather what was left out for the same reason, so that the reason is told once.
+
+    >>> by_reason({"table2": "no data", "table3": "no data"})
+    {'no data': ['table2', 'table3']}
+    """
+    found: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        found.setdefault(reason, []).append(name)
+    return found
 
 
 def conclusion(summaries: dict[str, Summary | None], figure1: Table | None) -> list[str]:

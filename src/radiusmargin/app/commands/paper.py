@@ -46,7 +46,7 @@ def command(quick, only, jobs, out):
 
 def make_paper(make, out: Path, names, *, quick: bool) -> int:
     """Make exhibits one after the other, write their page, and list what was left out; the exit code says if anything was."""
-    from ...paper.whole import write_page
+    from ...paper.whole import by_reason, write_page
 
     items, left_out, n_failed = {}, {}, 0
     for name in names:
@@ -60,17 +60,9 @@ def make_paper(make, out: Path, names, *, quick: bool) -> int:
             left_out[f"{name}: not on {', '.join(missing)}"] = "\n".join(missing.values())
     path = write_page(items, left_out, out / "report.html", quick=quick)
     terminal = console()
-    for reason, whats in _by_reason(left_out).items():
+    for reason, whats in by_reason(left_out).items():
         terminal.print("\n".join(whats), style="yellow", markup=False)
         terminal.print(reason, markup=False)
     failures = f", {n_failed} cells failed" if n_failed else ""
     terminal.print(f"{len(items)} of {len(names)} tables and figures made{failures}; wrote {path}", markup=False)
     return 1 if n_failed or left_out else 0
-
-
-def _by_reason(left_out) -> dict[str, list[str]]:
-    """What was left out for the same reason has it told once."""
-    found: dict = {}
-    for what, reason in left_out.items():
-        found.setdefault(reason, []).append(what)
-    return found
