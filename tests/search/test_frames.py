@@ -190,3 +190,14 @@ def test_models_of_numbers_say_who_encodes_tables(bad):
     fitted = FSVM().fit(NOISE[:, None], Y)
     with pytest.raises(ValueError, match=r"X contains NaN. FSVM takes numbers without gaps"):
         fitted.predict(np.full((2, 1), np.nan))
+
+
+def test_the_best_estimator_takes_encoded_rows():
+    model = FSVMCV(Cs=3, cv=3, combine="best").fit(MIXED, Y)
+    encoded = model.encoder_.set_output(transform="pandas").transform(MIXED)
+    np.testing.assert_array_equal(model.best_estimator_.decision_function(encoded), model.decision_function(MIXED))
+
+
+def test_a_column_instead_of_a_table_is_refused_with_a_remedy():
+    with pytest.raises(ValueError, match=r"pass frame\[\[name\]\] instead of frame\[name\]"):
+        AutoSVM().fit(MIXED["hue"], Y)

@@ -325,7 +325,9 @@ class SearchEstimator(TakesTables, MetricTransformerMixin, MarginEstimator):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "FSVM stopped", ConvergenceWarning)  # the search warns itself
             model.fit(*rows)
-        if hasattr(self, "feature_names_in_"):
+        if hasattr(self, "encoder_"):
+            model.feature_names_in_ = self.encoder_.get_feature_names_out()
+        elif hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         self.best_estimator_, self._model = model, model.decision_model
         self.members_ = [self.best_params_ | {"weight": 1.0}]

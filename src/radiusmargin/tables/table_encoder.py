@@ -282,6 +282,8 @@ def is_numeric(X: Any) -> bool:
             return all(dtype.kind in "iufbc" for dtype in X.dtypes) and not X.isna().to_numpy().any()
         return all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in X.dtypes) and is_numeric(X.to_numpy())
     X = np.asarray(X)
+    if X.ndim == 1 and X.dtype.kind in "OU":
+        raise ValueError("X is a single column, and must be a table: pass frame[[name]] instead of frame[name].")
     if X.ndim != 2 or X.dtype.kind in "iubc":
         return True
     try:
