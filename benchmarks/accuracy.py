@@ -232,7 +232,10 @@ def means(cells, rows):
             names.append(name)
             table.append(
                 [
-                    [np.mean([c[m].get(k, np.nan) for c in whole]) for k in ("accuracy", "fit", "log_loss", "brier")]
+                    [
+                        np.mean([c[m].get(k, np.nan) for c in whole])
+                        for k in ("accuracy", "fit", "log_loss", "brier", "auc")
+                    ]
                     for m in methods
                 ]
             )
@@ -240,18 +243,19 @@ def means(cells, rows):
 
 
 def ranking(methods, table):
-    """Accuracy, rank, wins/ties/losses of ours and Wilcoxon's p, seconds, log-loss and Brier score of every method."""
-    accuracy, seconds = list(table[..., 0].T), table[..., 1]
-    ranks, ours, out = common.mean_ranks(table[..., 0]), accuracy[methods.index(OURS)], []
+    """Accuracy and log-loss of every method with ranks and records of ours, seconds, Brier score and area under the curve."""
+    accuracy, seconds, loss = list(table[..., 0].T), table[..., 1], list(-table[..., 2].T)
+    ranks, own, out = common.mean_ranks(table[..., 0]), methods.index(OURS), []
     for k, name in enumerate(methods):
-        loss, brier = table[:, k, 2].mean(), table[:, k, 3].mean()
+        beaten = common.record(loss[own], loss[k]) if np.isfinite(loss[k]).all() else ("", "")
         out.append([
-            name, f"{100 * accuracy[k].mean():.2f}", f"{ranks[k]:.2f}", *common.record(ours, accuracy[k]),
-            f"{np.median(seconds[:, k]):.2f} / {seconds[:, k].mean():.2f}", _number(loss), _number(brier),
+            name, f"{100 * accuracy[k].mean():.2f}", f"{ranks[k]:.2f}", *common.record(accuracy[own], accuracy[k]),
+            f"{np.median(seconds[:, k]):.2f} / {seconds[:, k].mean():.2f}", _number(-loss[k].mean()), *beaten,
+            _number(table[:, k, 3].mean()), _number(table[:, k, 4].mean()),
         ])  # fmt: skip
     header = [
         "method", "mean accuracy", f"mean rank of {len(methods)}", f"{OURS} wins/ties/losses", "Wilcoxon p",
-        "CPU s to fit, median / mean", "log-loss", "Brier",
+        "CPU s to fit, median / mean", "log-loss", "its wins/ties/losses", "its p", "Brier", "AUC",
     ]  # fmt: skip
     return common.table(header, out)
 
@@ -274,8 +278,11 @@ def tables(args):
     cells = [c for c in cells if c["key"][0] != "memory"]
     sizes = sorted({cell["key"][2] for cell in cells})
     halves = 1 + max(cell["key"][3] for cell in cells)
+    title = (
+        "The first model on a table" if args.section == "first-model" else f"The first model on a table: {args.section}"
+    )
     text = (
-        f"## The first model on a table\n\n`python benchmarks/accuracy.py run --rows {' | '.join(map(str, sizes))} --halves "
+        f"## {title}\n\n`python benchmarks/accuracy.py run --rows {' | '.join(map(str, sizes))} --halves "
         f"{halves}`, then `table`; {common.provenance()}\n\n{__doc__.split(chr(10) * 2)[1]} A tie is a tie of mean accuracies; "
         "p is two-sided and uncorrected. Log-loss and the Brier score are those of methods with probabilities as they come."
     )
@@ -292,7 +299,7 @@ def tables(args):
         rows = [[m, *(f"{measured[m, n]:.0f} MB" for n in (400, 4000))] for m in METHODS if (m, 400) in measured]
         text += f"\n\n### Memory\n\nMegabytes by which fitting raises the peak of a fresh process, {MEMORY_SET}, one half:\n\n"
         text += common.table(["method", "400 rows", "4,000 rows"], rows)
-    common.write_section("first-model", text)
+    common.write_section(args.section, text)
     print(text)
 
 
@@ -304,6 +311,7 @@ def main():
     parser.add_argument("--halves", type=int, default=3)
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--section", default="first-model")
     args = parser.parse_args()
     {"run": run, "memory": memory, "alone": alone, "table": tables}[args.action](args)
 

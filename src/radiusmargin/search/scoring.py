@@ -28,8 +28,9 @@ BLOCK = 1 << 20  # decision values that are formed at a time
 # Most candidates of one kernel in an average: no worse than all near-best ones (benchmarks/auto_choices.py), and on a fine grid
 # better than eight (benchmarks/kernel_search.py).
 MOST_CANDIDATES = 16
-# Of each of several kernels, by log-loss on held-out rows, and how their likelihoods become weights. Chosen on 31 sets of 400 rows
-# with four numbers each (benchmarks/auto_choices.py): equal weights of all near-best candidates have a log-loss .008 higher there.
+# Of each of several kernels, by log-loss on held-out rows, and how their likelihoods become weights. On the sets to choose on the
+# log-loss is .008 lower than with equal weights of all near-best candidates, on the others level (benchmarks/kernel_weights.py);
+# an average holds less than half as many candidates.
 MOST_OF_EACH = 4
 LIKELIHOOD = 0.25  # power of the likelihood of a kernel that is its weight
 LEAST_WEIGHT = 0.2  # against the largest: kernels below it are left out
