@@ -21,7 +21,7 @@ SYMMETRIC = 1e-8  # asymmetry that counts as rounding, relative to the largest e
 
 
 def is_number(value) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def check_number(name, value, low, high=np.inf, *, low_allowed=True, high_allowed=False):
@@ -104,8 +104,13 @@ def is_gap(value) -> bool:
     )
 
 
+_DOUBLE = np.dtype(float)  # of this machine's byte order: the core reads no other
+
+
 def as_floats(name, values) -> np.ndarray:
     """Convert real numbers to an array in double precision."""
+    if type(values) is np.ndarray and values.dtype is _DOUBLE:
+        return values  # the common case, before the checks: they are part of every small fit
     array = np.asarray(values)
     if array.dtype.kind not in "iufbO":
         raise ValueError(f"{name} must be numeric, got dtype {array.dtype}.")
@@ -274,9 +279,9 @@ def check_weights(sample_weight, n, *, least=1, name="sample_weight") -> np.ndar
 
 def check_both_classes(y, weights):
     """Check that labels -1 and +1 both have rows of positive weight."""
-    positive = weights > 0
-    if not (positive & (y > 0)).any() or not (positive & (y < 0)).any():
-        found = np.unique(y[positive]).tolist()
+    taking_part = y if weights.min() > 0 else y[weights > 0]
+    if not taking_part.max(initial=0.0) > 0 > taking_part.min(initial=0.0):
+        found = np.unique(taking_part).tolist()
         raise ValueError(f"y must contain both classes with positive weight, found only {found}.")
 
 

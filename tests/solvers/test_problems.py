@@ -124,3 +124,12 @@ def test_arrays_of_other_types_and_layouts_are_taken_as_they_mean():
 def test_what_is_no_array_is_named():
     with pytest.raises(ValueError, match=r"subsets\[0\] must be a non-empty list of row numbers"):
         solve(replace(BATCH, subsets=("a",), cells=None))
+
+
+@pytest.mark.parametrize("dtype", [">f8", "f4", "i8"])
+def test_numbers_of_other_types_and_byte_orders_are_converted(dtype):
+    X, y = np.array([[0.0], [1.0], [3.0], [5.0]]), np.array([[-1.0, -1.0, 1.0, 1.0]])
+    weights, Cs = np.array([1.0, 2.0, 1.0, 3.0]), np.array([1.0, 8.0])
+    expected = solve(Batch(Dense(X), y, weights, Cs))
+    found = solve(Batch(Dense(X), y.astype(dtype), weights.astype(dtype), Cs.astype(dtype)))
+    np.testing.assert_array_equal(found.coef, expected.coef)

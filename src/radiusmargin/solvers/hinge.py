@@ -25,7 +25,7 @@ from .._checks import (
     check_weights,
 )
 from . import reference as numpy_twin
-from .problem import Batch, Options, Quadratics, Start, rows_of
+from .problem import IDENTITY, Batch, Options, Quadratics, Start, rows_of
 from .result import HingeResult, Results, certificate, status_of
 
 try:
@@ -220,7 +220,7 @@ def _one_problem(X, y, Cs, regularizer, sample_weight, fit_intercept):
     weights = check_weights(sample_weight, n)
     check_both_classes(y, weights)
     B = check_regularizer(regularizer, d)
-    form = Quadratics(None if B is None else B[None])
+    form = IDENTITY if B is None else Quadratics(B[None])
     return Batch(rows, y[None], weights, check_Cs(Cs), form, intercept=fit_intercept)
 
 
