@@ -2,7 +2,8 @@
 
 All classes of at least ten rows; a random half of a set, at most `--rows` of it, is learnt from, the rest (at most 4,000
 rows) is predicted. Sets, halves and the statistic were fixed before the first run. Every second set in the alphabet was
-there for choosing AutoSVM's defaults (benchmarks/auto_choices.py); the table of the others is the one that counts.
+there for choosing AutoSVM's defaults (benchmarks/auto_choices.py); the table of the others is the one that counts. Weights of kernels were chosen on another half, with
+11 of these others (benchmarks/kernel_weights.py). Sets are left out on which a method was not run.
 
     RADIUSMARGIN_DATA=... python benchmarks/accuracy.py run [--rows 400] [--halves 3] [--methods ...] [--again] --store cells.jsonl
     RADIUSMARGIN_DATA=... python benchmarks/accuracy.py memory --store cells.jsonl
@@ -278,9 +279,7 @@ def tables(args):
     cells = [c for c in cells if c["key"][0] != "memory"]
     sizes = sorted({cell["key"][2] for cell in cells})
     halves = 1 + max(cell["key"][3] for cell in cells)
-    title = (
-        "The first model on a table" if args.section == "first-model" else f"The first model on a table: {args.section}"
-    )
+    title = ": ".join(["The first model on a table", *args.section.split("-")[2:]])
     text = (
         f"## {title}\n\n`python benchmarks/accuracy.py run --rows {' | '.join(map(str, sizes))} --halves "
         f"{halves}`, then `table`; {common.provenance()}\n\n{__doc__.split(chr(10) * 2)[1]} A tie is a tie of mean accuracies; "
