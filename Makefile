@@ -145,7 +145,7 @@ fuzz: $(STAMP)
 # Every table of benchmarks/RESULTS.md, one script after the other; about an hour, on an idle machine.
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[bench]" || true
-	for script in hinge fsvm selection kernels kernel_search auto_time competitors chunks text noise regression_solvers; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in hinge fsvm selection kernels kernel_search competitors chunks text noise regression_solvers; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 	$(BIN)/python benchmarks/averaging.py --classes all
 	$(BIN)/python benchmarks/averaging.py --kernel rbf
 
