@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -122,7 +123,8 @@ class FeatureSpectrum:
 
         Moments are taken about the mean of the first block: they do not cancel where means are large.
         """
-        origin = sums = None
+        origin: Any = None
+        sums: Any = None
         for rows, y, weight in blocks:
             if origin is None:
                 origin = weight @ rows / weight.sum(), weight @ y / weight.sum()
@@ -171,7 +173,7 @@ class LeastSquaresResult:
     @property
     def gap(self) -> np.ndarray:
         """Relative duality gaps, one per target."""
-        return relative_gap(self.objective, self.dual_objective)
+        return np.asarray(relative_gap(self.objective, self.dual_objective))
 
 
 def certified(
@@ -208,7 +210,7 @@ def certified_linear(
     coef : ndarray of shape (m, T)
     ridge : float or ndarray of shape (T,)
     """
-    sums = None
+    sums: Any = None
     for rows, y, weight in blocks:
         residuals = y - rows @ coef
         scaled = weight[:, None] * residuals
