@@ -62,7 +62,7 @@ class AutoSVR(TakesTables, CertifiedRegressor):
     Notes
     -----
     All ridges of a kernel are solved with one eigendecomposition. With more than 400 rows all kernels are tried on a sample of
-    400, and the better ones are fitted to all rows: exactly up to 4,000 rows, beyond it on the span of 1,000 of them.
+    400, and the better ones are fitted to all rows: exactly up to 2,000 rows, beyond it on the span of 1,000 of them.
 
     See Also
     --------
