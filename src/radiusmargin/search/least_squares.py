@@ -40,7 +40,8 @@ SAMPLE = (
     400  # rows on which all candidates are tried; with 600 no more accurate at 1,000 rows, and slower by three quarters
 )
 FINALISTS = 2  # widths of a kernel that are fitted to all rows
-EXACT = 2000  # rows up to which kernel matrices are decomposed: at 4,000 that takes seven times as long, for the same R2
+# Rows up to which kernel matrices are decomposed: at 4,000 that takes seven times as long, for the same R2.
+EXACT = 2000
 LANDMARKS = 1000
 SCORED = 20_000  # rows whose leave-one-out residuals are formed
 BLOCK = 1 << 22  # numbers of features that are formed at a time
