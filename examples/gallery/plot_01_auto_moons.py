@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 from radiusmargin import AutoSVM
 
 X, y = make_moons(200, noise=0.25, random_state=0)
-model = AutoSVM(probability=True, random_state=0).fit(X, y)
+model = AutoSVM(random_state=0).fit(X, y)
 
 # %%
 # What was averaged, and with which share:

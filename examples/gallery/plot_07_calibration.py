@@ -2,7 +2,7 @@
 Are the probabilities right?
 ============================
 
-``probability=True`` fits a sigmoid to the scores of rows that the search had held out. Of all rows said to be positive with 70 %,
+`AutoSVM` fits a sigmoid to the scores of rows that the search had held out. Of all rows said to be positive with 70 %,
 70 % should be; the curve says whether they are, and the bars how often which probability is given.
 """
 
@@ -19,7 +19,7 @@ truth = 1 / (1 + np.exp(-1.5 * ((X**2).sum(axis=1) - 4)))  # labels are drawn wi
 y = (rng.random(len(X)) < truth).astype(int)
 train = np.arange(len(y)) < 400
 
-model = AutoSVM(probability=True, random_state=0).fit(X[train], y[train])
+model = AutoSVM(random_state=0).fit(X[train], y[train])
 probability = model.predict_proba(X[~train])[:, 1]
 said, seen = calibration_curve(y[~train], probability, n_bins=10, strategy="quantile")
 for name, given in {

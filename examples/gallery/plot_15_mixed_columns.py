@@ -32,7 +32,7 @@ table["bill"] = bill.mask(rng.random(n) < 0.05)  # one in twenty is not known
 
 # %%
 
-model = AutoSVM(probability=True, random_state=0)
+model = AutoSVM(random_state=0)
 
 train, test, left_train, left_test = train_test_split(table, left, random_state=0)
 model.fit(train, left_train)

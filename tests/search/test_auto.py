@@ -35,7 +35,7 @@ def moons():
 
 
 def test_autosvm_is_fsvmcv_with_fewer_parameters(moons):
-    own, all_of_them = AutoSVM().get_params(), FSVMCV(kernel="auto").get_params()
+    own, all_of_them = AutoSVM().get_params(), FSVMCV(kernel="auto", probability=True).get_params()
     assert own.items() <= all_of_them.items()
     assert len(own) == 11
     assert clone(AutoSVM(cv=4)).get_params()["cv"] == 4
@@ -284,10 +284,11 @@ def test_coupling_recovers_consistent_pairs_and_minimises_otherwise():
     np.testing.assert_allclose(coupled(r[None], 5)[0], np.exp(best) / np.exp(best).sum(), atol=1e-4)
 
 
-def test_probabilities_must_be_asked_for(moons):
-    assert not hasattr(AutoSVM(), "predict_proba")
-    with pytest.raises(AttributeError, match=r"AutoSVM.predict_proba needs probability=True before fit"):
-        AutoSVM().predict_proba(moons[0])
+def test_probabilities_are_those_of_autosvm_and_must_be_asked_for_of_fsvmcv(moons):
+    assert AutoSVM().fit(*moons).predict_proba(moons[0]).shape == (len(moons[0]), 2)
+    assert not hasattr(FSVMCV(), "predict_proba")
+    with pytest.raises(AttributeError, match=r"FSVMCV.predict_proba needs probability=True before fit"):
+        FSVMCV().predict_proba(moons[0])
     with pytest.raises(ValueError, match="probability=True needs criterion"):
         FSVMCV(criterion="loo", probability=True).fit(*moons)
 

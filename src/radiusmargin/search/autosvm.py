@@ -20,8 +20,8 @@ class AutoSVM(SearchEstimator):
 
     Parameters
     ----------
-    probability : bool, default=False
-        Offer `predict_proba`, calibrated on the held-out scores of the search. No further fits are needed.
+    probability : bool, default=True
+        Offer `predict_proba`, calibrated on the held-out scores of the search. It needs no further fits and hardly any time.
     scoring : str, callable or None, default=None
         Score to choose candidates by; None is accuracy.
     class_weight : dict, "balanced" or None, default=None
@@ -80,12 +80,12 @@ class AutoSVM(SearchEstimator):
     >>> from sklearn.datasets import load_wine
     >>> from radiusmargin import AutoSVM
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = AutoSVM(probability=True).fit(X, y)
+    >>> model = AutoSVM().fit(X, y)
     >>> bool(model.score(X, y) > 0.97), model.predict_proba(X).shape
     (True, (178, 3))
     """
 
-    probability: bool = False
+    probability: bool = True
     scoring: str | Callable | None = None
     class_weight: ClassWeight = None
     kernel: KernelLike | Sequence[str] = "auto"
