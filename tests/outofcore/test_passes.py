@@ -2,11 +2,13 @@
 
 from itertools import pairwise
 
+import dask.array as da
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from radiusmargin import SVM
 from radiusmargin.outofcore import ArraySource, ChangedChunkError, Chunk, ReaderSource
 from radiusmargin.outofcore.first_pass import Moments
 from radiusmargin.outofcore.heuristics import Limits
@@ -277,3 +279,17 @@ def test_no_chunks_and_no_weight():
         first_pass(ReaderSource(lambda: iter(())))
     with pytest.raises(ValueError, match="no row of positive weight"):
         first_pass(ReaderSource(lambda: iter([(np.ones((2, 1)), [0, 1], [0.0, 0.0])])))
+
+
+@pytest.mark.filterwarnings("ignore::radiusmargin._checks.ConvergenceWarning")  # a gap of rounding may be above `tol`
+@pytest.mark.parametrize("seed", range(8))
+def test_objectives_hold_although_slacks_are_rounded(seed):
+    rng = np.random.default_rng(seed)
+    offset, C = 10.0 ** rng.uniform(6, 10), 10.0 ** rng.uniform(-2, 3)
+    X = rng.normal(size=(1500, 4))
+    y = np.where(X[:, 0] + rng.normal(size=1500) > 0, 1, -1)
+    X += offset
+    model = SVM(C=C).fit(da.from_array(X, chunks=(300, 4)), da.from_array(y, chunks=300))
+    w, b = model.coef_[0].astype(np.longdouble), np.longdouble(model.intercept_[0])
+    exact = w @ w / 2 + C * np.maximum(1 - y * (X.astype(np.longdouble) @ w + b), 0).sum()
+    assert model.dual_objective_ <= exact <= model.objective_ * (1 + 1e-14)

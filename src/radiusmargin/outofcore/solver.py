@@ -296,6 +296,8 @@ class ChunkedSolver:
         Number of rows in all chunks.
     most_near : int
         Most rows near the margin that may be sent.
+    sizes : ndarray of shape (d + 1,)
+        Bounds of ``sum_i c_i |x_ij|`` for every column, and the sum of all c_i; see `rounding`.
     """
 
     problem: ChunkedProblem
@@ -303,6 +305,7 @@ class ChunkedSolver:
     options: Options
     rows: int
     most_near: int
+    sizes: np.ndarray
     history: list[dict] = field(default_factory=list)
     n_iter: int = 0
 
@@ -315,7 +318,7 @@ class ChunkedSolver:
         self.newton: NewtonMethod | None = None
         self.reduced, self.width = False, heuristics.COMPLETE_WIDTH
         if self.sample.complete:
-            self.best.dual_objective = result.dual_objective
+            self._bound(result.dual_objective - self.rounding)
             return
         first, second = (self._lifted(self._of_sample(self.sample.half(i), rough)) for i in (0, 1))
         self.width = max(heuristics.SAMPLE_SIGMAS * self.sample.moved(first, second) / 2, heuristics.MIN_WIDTH)
@@ -345,12 +348,13 @@ class ChunkedSolver:
     def update(self, answer, low: float, high: float):
         """Update bounds and iterate from the answer to the query and the range of the scores."""
         last_gap = self.best.gap
-        objective = self.problem.smooth_part(self.coef) + answer.loss
+        rounding = self.rounding
+        objective = self.problem.smooth_part(self.coef) + answer.loss + rounding
         if objective < self.best.objective:
             self.best.objective, self.best.coef, self.best.intercept = objective, self.coef, self.intercept
             self.best.low, self.best.high = low, high
         if self.newton:
-            self._bound(Multipliers.of(self.problem, answer).dual_objective(self.problem))
+            self._bound(Multipliers.of(self.problem, answer).dual_objective(self.problem) - rounding)
         self.history.append({"gap": self.best.gap, "near": answer.near_rows, "newton": self.newton is not None})
         if self.finished:
             return
@@ -362,6 +366,15 @@ class ChunkedSolver:
             self._start_newton(min(heuristics.WIDENING * self.width, self._scale()))
         else:
             self._after_near_margin(answer)
+
+    @property
+    def rounding(self) -> float:
+        """Largest rounding of the loss and of the dual objective to be expected at the present separator.
+
+        Each slack is a sum of d + 2 terms whose roundings are independent; those of different rows are taken to add up.
+        """
+        terms = self.sizes @ np.append(np.abs(self.coef), 1.0 + abs(self.intercept))
+        return float(np.finfo(float).eps * np.sqrt(len(self.coef) + 2) * terms)
 
     def _bound(self, value):
         self.best.dual_objective = max(self.best.dual_objective, value)
@@ -383,7 +396,7 @@ class ChunkedSolver:
         v, b = self.problem.coordinates.lower(self.coef), self.intercept + self.coef @ self.problem.coordinates.shift
         start = Start(v[None], np.array([b]))
         result = self._solve(answer.reduced(), heuristics.REDUCED_TOL * self.options.tol, start)
-        self._bound(result.dual_objective)
+        self._bound(result.dual_objective - self.rounding)
         new = self._lifted(result)
         moved = self.sample.moved((self.coef, self.intercept), new)
         self.reduced, (self.coef, self.intercept) = True, new
@@ -484,9 +497,12 @@ def solve_chunked(
     most_near = limits.near(summary.n_features, len(problems))
     samples = _samples(problems, summary, limits)
     solvers = [
-        ChunkedSolver(problem, samples[problem.signs.tobytes()].priced(problem.costs), options, summary.rows, most_near)
+        ChunkedSolver(
+            problem, samples[problem.signs.tobytes()].priced(problem.costs), options, summary.rows, most_near,
+            _sizes(problem, summary),
+        )
         for problem in problems
-    ]
+    ]  # fmt: skip
     number = 1
     while active := [solver for solver in solvers if not solver.finished]:
         number += 1
@@ -499,6 +515,17 @@ def solve_chunked(
         if report:
             report(number, active)
     return [solver.result() for solver in solvers]
+
+
+def _sizes(problem, summary):
+    """Bounds of ``sum_i c_i |x_ij|`` by Cauchy and Schwarz from the moments of the classes, and the sum of all c_i."""
+    sizes = np.zeros(summary.n_features + 1)
+    for sign, cost, moments in zip(problem.signs, problem.costs, summary.moments(), strict=True):
+        if sign:
+            variance = moments.scatter if moments.scatter.ndim == 1 else np.diag(moments.scatter)
+            mean_size = np.sqrt(variance / moments.total + moments.mean**2)
+            sizes += cost * moments.total * np.append(mean_size, 1.0)
+    return sizes
 
 
 def _samples(problems, summary, limits):
