@@ -57,7 +57,8 @@ def test_objective_is_that_of_what_is_returned():
     X, y, weight = overlapping()
     found = solved(ArraySource(X + 1e4, y, weight, rows=900), SMALL)
     loss = weight @ np.maximum(0.0, 1.0 - y * ((X + 1e4) @ found.coef + found.intercept))
-    assert found.objective == pytest.approx(0.5 * found.coef @ found.coef + loss, rel=1e-12)
+    excess = found.objective / (0.5 * found.coef @ found.coef + loss) - 1.0
+    assert 0.0 <= excess < 1e-10  # the rounding that numbers of 1e4 may have
 
 
 def test_all_rows_of_a_class_on_the_margin():
