@@ -7,12 +7,11 @@ from sklearn.base import clone
 from sklearn.metrics import confusion_matrix
 from threadpoolctl import threadpool_limits
 
-from .cells import fit_chosen
-from .metrics import measured
+from .cells import INTERVAL, fit_chosen
+from .metrics import METRICS, measured, measured_quantity
 from .page import Section
 from .plan import make_plan, seed_for
 from .recommend import recommend
-from .references import DUMMY
 from .splits import inner_folds, outer_split
 from .tables import Table, TableCell, to_html
 from .tuning import Chosen, choose
@@ -25,16 +24,30 @@ MOST_CLASSES, MOST_COLUMNS, REPEATS = 12, 60, 5
 
 def in_plain_words(summary, model) -> str | None:
     """What the score of the recommended model means for a hundred new rows; None for metrics without such a meaning."""
-    if model is None or len(summary.datasets) > 1 or summary.metric.key not in ("accuracy", "balanced_accuracy"):
+    if model is None or len(summary.datasets) > 1:
+        return None
+    if summary.metric.of_quantity:
+        return _in_units(summary, model)
+    if summary.metric.key not in ("accuracy", "balanced_accuracy"):
         return None
     right = round(100 * summary.entry(summary.datasets[0], model).mean)
     rows = "100 new rows" if summary.metric.key == "accuracy" else "100 new rows, as many of every class,"
-    if DUMMY not in summary.models or not np.isfinite(guess := summary.entry(summary.datasets[0], DUMMY).mean):
+    dummy = summary.dummy
+    if dummy not in summary.models or not np.isfinite(guess := summary.entry(summary.datasets[0], dummy).mean):
         return f"Of {rows} {summary.names[model]} should label about {right} correctly."
     return (
         f"Of {rows} {summary.names[model]} should label about {right} correctly; always naming the most frequent class,"
         f" about {round(100 * guess)}."
     )
+
+
+def _in_units(summary, model) -> str:
+    """How far the predictions of a quantity are off, in its units."""
+    dataset, metric = summary.datasets[0], METRICS["mae"]
+    error = summary.entry(dataset, model).mean_of("mae")
+    guess = summary.entry(dataset, summary.dummy).mean_of("mae") if summary.dummy in summary.models else float("nan")
+    text = f"Predictions of {summary.names[model]} for new rows should be off by about {metric.text(-error)} on average"
+    return f"{text}; always saying the mean, by about {metric.text(-guess)}." if np.isfinite(guess) else f"{text}."
 
 
 def suspicions_of(outcome, model) -> list[str]:
@@ -52,7 +65,7 @@ def suspicions_of(outcome, model) -> list[str]:
 def column_importance(outcome, model) -> dict[str, float]:
     """How much a score falls if a column of the held-out rows of the first split is shuffled, by column.
 
-    The score is the metric of the comparison where predictions alone have it, else accuracy.
+    The score is the metric of the comparison where predictions alone have it, else accuracy; of a quantity, R2.
     """
     (task,) = outcome.tasks.values()
     if task.n_features > MOST_COLUMNS or not hasattr(task.X, "columns"):
@@ -72,7 +85,10 @@ def column_importance(outcome, model) -> dict[str, float]:
     held_out, truth, key = task.rows(test), task.y[test], _of_predictions(outcome.spec.metric)
 
     def score(rows):
-        return measured(truth, fitted.predict(encoder.transform(rows)), fitted.classes_)[key]
+        predicted = fitted.predict(encoder.transform(rows))
+        if task.quantity:
+            return measured_quantity(truth, predicted)["r2"]
+        return measured(truth, predicted, fitted.classes_)[key]
 
     whole = score(held_out)
     falls = {}
@@ -90,7 +106,7 @@ def _of_predictions(metric) -> str:
 
 def answer_sections(outcome) -> list[Section]:
     """Sections about the recommended model on a table of one's own; empty where none is recommended."""
-    from ..plots.answer import plot_curves, plot_importance
+    from ..plots.answer import plot_curves
 
     summary = outcome.summary
     model = recommend(summary).model
@@ -100,8 +116,11 @@ def answer_sections(outcome) -> list[Section]:
     held = [record["held_out"] for record in summary.entry(summary.datasets[0], model).records if "held_out" in record]
     if not held:
         return []
-    classes = held[0]["classes"]
     truth, predicted = (np.concatenate([part[which] for part in held]) for which in ("truth", "predicted"))
+    if summary.metric.of_quantity:
+        covered = summary.entry(summary.datasets[0], model).mean_of("covered")
+        return [_quantity_section(name, truth, predicted, covered), *_importance_sections(outcome, model, name)]
+    classes = held[0]["classes"]
     sections = []
     if len(classes) <= MOST_CLASSES:
         table = _confusion_table(truth, predicted, classes)
@@ -120,19 +139,36 @@ def answer_sections(outcome) -> list[Section]:
                 alt="ROC curve and calibration",
             )
         )
+    return [*sections, *_importance_sections(outcome, model, name)]
+
+
+def _quantity_section(name, truth, predicted, covered) -> Section:
+    """Predictions of held-out rows against the truth, and what share of it intervals contain."""
+    from ..plots.answer import plot_predictions
+
+    text = "Every point is a held-out row; on the dashed line the prediction is true."
+    if np.isfinite(covered):
+        text += f" Its {100 * INTERVAL:.0f} % intervals contain {100 * covered:.1f} % of the targets of held-out rows."
+    figure = plot_predictions(truth, predicted)
+    return Section(f"How far {name} is off", text, figure=figure, alt="Predicted against true")
+
+
+def _importance_sections(outcome, model, name) -> list[Section]:
+    from ..plots.answer import plot_importance
+
     with threadpool_limits(limits=1):
         falls = column_importance(outcome, model)
-    if falls:
-        sections.append(
-            Section(
-                f"Which columns matter to {name}",
-                "How much the score falls if a column of the held-out rows of the first split is shuffled, the mean of five times."
-                " Columns that say the same share their part.",
-                figure=plot_importance(falls),
-                alt="Importance of columns",
-            )
+    if not falls:
+        return []
+    return [
+        Section(
+            f"Which columns matter to {name}",
+            "How much the score falls if a column of the held-out rows of the first split is shuffled, the mean of five times."
+            " Columns that say the same share their part.",
+            figure=plot_importance(falls),
+            alt="Importance of columns",
         )
-    return sections
+    ]
 
 
 def _confusion_table(truth, predicted, classes) -> Table:

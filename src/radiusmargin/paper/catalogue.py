@@ -16,7 +16,7 @@ from ..search import FSVMCV, AutoSVM
 from ..tables import MissingDependencyError, UnknownNameError
 from .faces.ldml import LDML
 from .neighbours import NEIGHBOURS
-from .references import PACKAGES, REFERENCES
+from .references import PACKAGES, REFERENCES, REGRESSORS
 
 __all__ = [
     "get_model",
@@ -88,7 +88,7 @@ RAW = ("svm-raw",)
 
 @cache
 def _entries() -> dict:
-    groups = (list_models(), SELF_TUNING, CRITERIA, IN_UNITS, NEIGHBOURS, REFERENCES, OF_PAIRS)
+    groups = (list_models(), SELF_TUNING, CRITERIA, IN_UNITS, NEIGHBOURS, REFERENCES, REGRESSORS, OF_PAIRS)
     return {entry.key: entry for group in groups for entry in group}
 
 
@@ -103,7 +103,7 @@ def known_models() -> list[str]:
 
 def get_model(name) -> ModelEntry:
     """The entry of a key or a name; those of single experiments (criteria, neighbours) by key only."""
-    for entry in (*SELF_TUNING, *IN_UNITS, *REFERENCES, *OF_PAIRS):
+    for entry in (*SELF_TUNING, *IN_UNITS, *REFERENCES, *REGRESSORS, *OF_PAIRS):
         if str(name).lower() in (entry.key, entry.name.lower()):
             return entry
     return _entries().get(str(name).lower()) or registered_model(name)
@@ -181,7 +181,7 @@ def is_scale_free(cell) -> bool:
     """Whether nothing is standardised: linear F-SVM does not notice units, some are to show their effect, and principal
     components would be whitened by it.
     """
-    if cell.model in RAW or is_of_pairs(cell.model) or "pair_components" in cell.fixed:
+    if cell.model in (*RAW, "auto-svr") or is_of_pairs(cell.model) or "pair_components" in cell.fixed:
         return True
     return cell.kernel == "linear" and get_model(cell.model).estimator in (FSVM, FSVMCV, AutoSVM)
 
@@ -198,6 +198,15 @@ def is_of_pairs(key: str) -> bool:
     (True, False)
     """
     return any(entry.key == key for entry in OF_PAIRS)
+
+
+def is_regressor(key: str) -> bool:
+    """Whether the model predicts a quantity.
+
+    >>> is_regressor("ridge"), is_regressor("svm")
+    (True, False)
+    """
+    return any(entry.key == key for entry in REGRESSORS)
 
 
 def has_own_search(key: str) -> bool:
@@ -220,7 +229,7 @@ def is_conic(key: str) -> bool:
 
 def is_self_tuning(cell) -> bool:
     """Whether the model's `fit` is its search: it takes folds."""
-    return "cv" in signature(get_model(cell.model).estimator).parameters
+    return not is_regressor(cell.model) and "cv" in signature(get_model(cell.model).estimator).parameters
 
 
 def is_batched(cell) -> bool:

@@ -18,7 +18,7 @@ from ..tables import TaskData
 from .captions import provenance
 from .diagnostics import portrait, search_portrait
 from .face_cells import verified
-from .metrics import calibrate, class_scores, measured, probabilities
+from .metrics import calibrate, class_scores, measured, measured_quantity, probabilities
 from .plan import Cell, seed_for
 from .splits import inner_folds, outer_split, paper_folds, stratified_rows
 from .tuning import Chosen, choose, final_estimator, pipeline, within_rank
@@ -68,6 +68,9 @@ def time_limit(seconds: float | None):
 #: A timing repeats a fit until so many seconds have passed, but no more than so many times.
 TIMING_SECONDS, TIMING_REPEATS = 0.3, 20
 
+#: Share of new targets that intervals of a quantity should contain.
+INTERVAL = 0.9
+
 #: Test rows of which the record of a table of one's own keeps the labels.
 MOST_HELD_OUT = 5000
 
@@ -109,8 +112,12 @@ def _nested(cell, task) -> dict:
     start = time.perf_counter()
     predicted = fitted.predict(unseen)
     predict_seconds = time.perf_counter() - start
+    if task.quantity:
+        judged = _judged_quantity(fitted, unseen, task.y[test], predicted)
+    else:
+        judged = _judged(cell, fitted, (X, y), unseen, task.y[test], predicted)
     result = {
-        **_judged(cell, fitted, (X, y), unseen, task.y[test], predicted),
+        **judged,
         "inner_accuracy": chosen.score,
         "params": _plain(chosen.params),
         "n_configurations": chosen.n_configurations,
@@ -123,7 +130,7 @@ def _nested(cell, task) -> dict:
     }
     if (messages := getattr(final_estimator(fitted), "messages_", None)) is not None:
         result["singular"] = any(messages)
-    if cell.run == 0 and cell.kernel == "linear":
+    if cell.run == 0 and cell.kernel == "linear" and not task.quantity:
         result["portrait"] = portrait(fitted, X)
     if cell.run == 0 and (search := search_portrait(fitted)):
         result["search"] = search
@@ -142,6 +149,18 @@ def _judged(cell, fitted, training, unseen, truth, predicted) -> dict:
     if "/" in cell.dataset or len(truth) > MOST_HELD_OUT:  # of the registry's sets nobody asks
         return values
     return values | {"held_out": _held_out(fitted.classes_, truth, predicted, scores, found)}
+
+
+def _judged_quantity(fitted, unseen, truth, predicted) -> dict:
+    """All metrics of a quantity, the predictions, and how many targets the intervals of a model that has them contain."""
+    values = measured_quantity(truth, predicted)
+    model = final_estimator(fitted)
+    if hasattr(model, "prediction_interval"):
+        low, high = model.prediction_interval(fitted[:-1].transform(unseen), INTERVAL).T
+        values["covered"] = float(np.mean((low <= truth) & (truth <= high)))
+    if len(truth) > MOST_HELD_OUT:
+        return values
+    return values | {"held_out": {"truth": truth.tolist(), "predicted": predicted.tolist()}}
 
 
 def _held_out(classes, truth, predicted, scores, found) -> dict:

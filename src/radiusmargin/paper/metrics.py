@@ -13,7 +13,10 @@ from sklearn.metrics import (
     f1_score,
     log_loss,
     matthews_corrcoef,
+    mean_absolute_error,
+    r2_score,
     roc_auc_score,
+    root_mean_squared_error,
 )
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -35,6 +38,10 @@ class Metric:
         100 for shares, which are shown in %.
     sign : int
         -1 where less is better.
+    of_quantity : bool
+        Whether it judges predictions of a quantity, not of classes.
+    in_units : bool
+        Whether its unit is that of the target, so that no number of decimals suits all tables.
     """
 
     key: str
@@ -42,6 +49,8 @@ class Metric:
     scoring: str = "accuracy"
     scale: int = 100
     sign: int = 1
+    of_quantity: bool = False
+    in_units: bool = False
 
     @property
     def inside(self) -> str:
@@ -67,9 +76,29 @@ class Metric:
 
     def text(self, value, error=float("nan")) -> str:
         """The value and its standard error."""
-        digits = 2 if self.scale == 100 else 4
+        digits = self._decimals(value)
         text = f"{self.shown(value):.{digits}f}"
         return f"{text} ± {self.scale * error:.{digits}f}" if np.isfinite(error) else text
+
+    def cost_text(self, cost, value) -> str:
+        """By how much another model is worse than one of this value, with its sign."""
+        sign = "+" if self.of_quantity and self.sign < 0 else "−"
+        return f"{sign}{self.scale * cost:.{self._decimals(value)}f}"
+
+    def rounded(self, value: float) -> float:
+        """The value to the digits by which models are told apart: four decimals, or four digits of one with a unit.
+
+        >>> METRICS["r2"].rounded(0.123456), METRICS["mae"].rounded(-1234567.0)
+        (0.1235, -1235000.0)
+        """
+        return float(f"{value:.4g}") if self.in_units else round(value, 4)
+
+    def _decimals(self, value) -> int:
+        if self.scale == 100:
+            return 2
+        if not self.in_units or not value or not np.isfinite(value):
+            return 4
+        return int(max(3 - np.floor(np.log10(abs(value))), 0))
 
 
 METRICS = {
@@ -82,6 +111,11 @@ METRICS = {
         Metric("f1", "F1 (mean over classes)", scoring="f1_macro"),
         Metric("mcc", "Matthews correlation", scoring="matthews_corrcoef", scale=1),
         Metric("average_precision", "Average precision (mean over classes)"),
+        Metric("r2", "R2", scoring="r2", scale=1, of_quantity=True),
+        Metric("mae", "MAE", scoring="neg_mean_absolute_error", scale=1, sign=-1, of_quantity=True, in_units=True),
+        Metric(
+            "rmse", "RMSE", scoring="neg_root_mean_squared_error", scale=1, sign=-1, of_quantity=True, in_units=True
+        ),
     )
 }
 
@@ -130,6 +164,19 @@ def measured(y, predicted, classes, *, scores=None, probabilities=None) -> dict:
     if probabilities is not None:
         values["log_loss"] = float(log_loss(y, probabilities, labels=classes))
     return values
+
+
+def measured_quantity(y, predicted) -> dict:
+    """Every metric of a prediction of a quantity.
+
+    >>> measured_quantity(np.array([1.0, 3.0]), np.array([1.0, 2.0]))["mae"]
+    0.5
+    """
+    return {
+        "r2": float(r2_score(y, predicted)),
+        "mae": float(mean_absolute_error(y, predicted)),
+        "rmse": float(root_mean_squared_error(y, predicted)),
+    }
 
 
 # -- Scores of the classes, and probabilities for models that have scores only: a logistic model of held-out scores ---
@@ -186,4 +233,14 @@ def _columns(scores):
     return scores[:, None] if scores.ndim == 1 else scores
 
 
-__all__ = ["METRICS", "Metric", "calibrate", "class_scores", "measured", "metric_for", "probabilities", "roc_auc"]
+__all__ = [
+    "METRICS",
+    "Metric",
+    "calibrate",
+    "class_scores",
+    "measured",
+    "measured_quantity",
+    "metric_for",
+    "probabilities",
+    "roc_auc",
+]

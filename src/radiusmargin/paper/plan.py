@@ -12,8 +12,10 @@ from scipy import sparse
 
 from ..estimators.registry import Powers
 from ..tables import DataError, TaskData
-from .catalogue import get_model, grid_of, has_own_search, is_conic, is_of_pairs, resolve_models
+from .catalogue import get_model, grid_of, has_own_search, is_conic, is_of_pairs, is_regressor, resolve_models
 from .faces.task import PairTask
+from .metrics import METRICS
+from .references import REGRESSORS
 from .spec import Spec
 
 
@@ -141,7 +143,8 @@ def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:
         )
     prints = {name: data_fingerprint(task) for name, task in tasks.items()}
     models = resolve_models(spec.models)
-    _check_models(models, spec.protocol)
+    _check_metric(spec.metric, tasks.values())
+    _check_models(models, spec.protocol, METRICS[spec.metric].of_quantity)
     n_runs = spec.runs * spec.folds if spec.protocol in SPLIT and spec.splits == "folds" else spec.runs
     return [
         _cell(spec, name, prints[name], run, model, fixed)
@@ -152,8 +155,26 @@ def make_plan(spec: Spec, tasks: dict[str, TaskData]) -> list[Cell]:
     ]
 
 
-def _check_models(models, protocol):
-    """Some are for pairs only, some for everything else."""
+def _check_metric(metric, tasks):
+    """Some metrics are for classes, some for a quantity."""
+    of_quantity = METRICS[metric].of_quantity
+    for task in tasks:
+        if getattr(task, "quantity", False) != of_quantity:
+            what, other = ("classes", "a quantity") if of_quantity else ("a quantity", "classes")
+            known = ", ".join(key for key, one in METRICS.items() if one.of_quantity != of_quantity)
+            raise DataError(
+                f"{task.name}: its target is {what}, and metric {metric!r} is for {other}; take one of {known}"
+            )
+
+
+def _check_models(models, protocol, of_quantity):
+    """Some are for pairs only, some for everything else; some for classes, some for a quantity."""
+    wrong = [key for key in models if is_regressor(key) != of_quantity]
+    if wrong and of_quantity:
+        known = ", ".join(entry.key for entry in REGRESSORS)
+        raise DataError(f"{', '.join(wrong)}: for classes, and the target is a quantity; for that there are {known}")
+    if wrong:
+        raise DataError(f"{', '.join(wrong)}: for a quantity, and the target is classes")
     own = [key for key in models if is_of_pairs(key)]
     if own and protocol != "pairs":
         raise DataError(f"{', '.join(own)}: a model of pairs, for the face experiments only")

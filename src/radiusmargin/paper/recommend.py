@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .references import DUMMY
 from .statistics import corrected_t_test, holm
 from .summary import ALPHA, Summary
 
@@ -36,8 +35,8 @@ def _on_one_set(summary, dataset) -> Recommendation:
     entries = {key: summary.entry(dataset, key) for key in summary.models}
     n_runs = max(len(entry.values) for entry in entries.values())
     whole = {key: entry for key, entry in entries.items() if len(entry.values) == n_runs and not entry.errors}
-    real = {key: entry for key, entry in whole.items() if key != DUMMY}
-    unfinished = {key: entry for key, entry in entries.items() if entry.errors and key != DUMMY}
+    real = {key: entry for key, entry in whole.items() if key != summary.dummy}
+    unfinished = {key: entry for key, entry in entries.items() if entry.errors and key != summary.dummy}
     if not real:
         why = _unfinished(summary, unfinished) if unfinished else "only the dummy was run"
         return Recommendation(None, (f"No model finished every split, so there is nothing to recommend: {why}.",))
@@ -45,10 +44,10 @@ def _on_one_set(summary, dataset) -> Recommendation:
     leaders = [entry for entry in unfinished.values() if _leads(entry, real[best])]
     if leaders:
         return Recommendation(None, tuple(_not_yet(summary, leaders, real[best])))
-    if DUMMY in whole and not _beats(summary, real[best], whole[DUMMY]):
-        return Recommendation(None, (_none_beats(summary, real[best], whole[DUMMY]),))
+    if summary.dummy in whole and not _beats(summary, real[best], whole[summary.dummy]):
+        return Recommendation(None, (_none_beats(summary, real[best], whole[summary.dummy]),))
     pvalues = _holm_against(summary, real[best], [real[key] for key in real if key != best])
-    lines = [_headline(summary, real[best], whole.get(DUMMY), unfinished)]
+    lines = [_headline(summary, real[best], whole.get(summary.dummy), unfinished)]
     if pvalues is None:
         lines.append("There is one split only, so nothing says how sure this is.")
     else:
@@ -139,16 +138,18 @@ def _beats(summary, best, dummy) -> bool:
 
 
 def _none_beats(summary, best, dummy) -> str:
+    what = "predict the target" if summary.metric.of_quantity else "tell the classes apart"
     return (
         f"None beats the dummy: guessing without a look at the features has {summary.metric.inside} "
         f"{summary.metric.text(dummy.mean)}, the best model, {summary.names[best.model]}, "
-        f"{summary.metric.text(best.mean, best.standard_error)}, which may be chance. The features do not tell the classes apart."
+        f"{summary.metric.text(best.mean, best.standard_error)}, which may be chance. The features do not {what}."
     )
 
 
 def _how_sure(summary, real, best, pvalues):
     """Who is worse beyond chance, who is not or is level, and what the quickest of those would cost."""
-    costs = {key: round(real[best].mean, 4) - round(real[key].mean, 4) for key in pvalues}
+    rounded = summary.metric.rounded
+    costs = {key: rounded(real[best].mean) - rounded(real[key].mean) for key in pvalues}
     worse = [key for key, p in pvalues.items() if p < ALPHA]
     level = [key for key in pvalues if key not in worse and costs[key] == 0]
     equal = [key for key in pvalues if key not in worse and key not in level]
@@ -156,26 +157,25 @@ def _how_sure(summary, real, best, pvalues):
     if level:
         yield f"Level with it, and slower: {', '.join(summary.names[key] for key in level)}."
     if worse:
-        yield f"Worse beyond chance: {_with_costs(summary, costs, worse)} ({corrected})."
+        yield f"Worse beyond chance: {_with_costs(summary, real[best].mean, costs, worse)} ({corrected})."
     if not equal:
         return
-    yield f"Not told apart from it: {_with_costs(summary, costs, equal)}{'' if worse else f' ({corrected})'}."
+    yield f"Not told apart from it: {_with_costs(summary, real[best].mean, costs, equal)}{'' if worse else f' ({corrected})'}."
     quickest = min(equal, key=summary.seconds)
     times = summary.seconds(best) / max(summary.seconds(quickest), 1e-6)
     if times > 2:
         yield f"Among those {summary.names[quickest]} takes least time, 1/{times:.0f} of {summary.names[best]}'s."
 
 
-def _with_costs(summary, costs, keys):
-    """Models with what taking them in place of the best would cost."""
-    digits = 2 if summary.metric.scale == 100 else 4
-    shown = {key: f"{summary.metric.scale * costs[key]:.{digits}f}" for key in keys}
-    return ", ".join(f"{summary.names[key]} (−{shown[key]})" for key in sorted(keys, key=costs.get))
+def _with_costs(summary, value, costs, keys):
+    """Models with what taking them in place of the best, which has this value, would cost."""
+    shown = {key: summary.metric.cost_text(costs[key], value) for key in keys}
+    return ", ".join(f"{summary.names[key]} ({shown[key]})" for key in sorted(keys, key=costs.get))
 
 
 def _over_sets(summary) -> Recommendation:
-    unfinished = {entry.model for entry in summary.errors} - {DUMMY}
-    ranks = {key: rank for key, rank in summary.ranks.items() if key != DUMMY and key not in unfinished}
+    unfinished = {entry.model for entry in summary.errors} - {summary.dummy}
+    ranks = {key: rank for key, rank in summary.ranks.items() if key != summary.dummy and key not in unfinished}
     if not ranks:
         return Recommendation(None, ("No model has an answer on every split: there is nothing to recommend.",))
     best = min(ranks, key=ranks.get)
@@ -186,7 +186,7 @@ def _over_sets(summary) -> Recommendation:
             f"No recommendation yet: {names} did not finish, and won against {summary.names[best]}, the best that did."
         )
         return Recommendation(None, (f"{said} Give more time (--budget), fewer rows (--max-rows), or leave it out.",))
-    if summary.ranks.get(DUMMY, np.inf) <= ranks[best]:
+    if summary.ranks.get(summary.dummy, np.inf) <= ranks[best]:
         return Recommendation(None, (f"None beats the dummy over the {len(summary.datasets)} data sets.",))
     lines = [f"Take {summary.names[best]}: best mean rank, {ranks[best]:.2f}, over {len(summary.datasets)} data sets."]
     if unfinished:

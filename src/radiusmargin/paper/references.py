@@ -6,19 +6,30 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from ..estimators import ModelEntry
+from ..estimators import SVR, ModelEntry
 from ..estimators.registry import Grid, Powers
+from ..search import AutoSVR
 
-__all__ = ["DUMMY", "PACKAGES", "REFERENCES"]
+__all__ = ["DUMMIES", "DUMMY", "PACKAGES", "REFERENCES", "REGRESSORS"]
 
 #: The model that looks at no feature: what does not beat it has learnt nothing.
 DUMMY = "dummy"
+
+#: The same for classes and for a quantity.
+DUMMIES = (DUMMY, "dummy-regressor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +96,25 @@ class CatBoost(_Boosting):
         return CatBoostClassifier(**how, thread_count=1, verbose=0, allow_writing_files=False)
 
 
+class ScaledSVR(RegressorMixin, BaseEstimator):
+    """`SVR` of a standardised target, in whose units C and epsilon are."""
+
+    def __init__(self, C=1.0, kernel="rbf", gamma="scale"):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+
+    def fit(self, X, y):
+        """Fit to the target, standardised."""
+        model = SVR(C=self.C, kernel=self.kernel, gamma=self.gamma)
+        self.model_ = TransformedTargetRegressor(model, transformer=StandardScaler()).fit(X, y)
+        return self
+
+    def predict(self, X):
+        """Return predictions in the units of the target."""
+        return self.model_.predict(X)
+
+
 #: Models by the package that they need beside scikit-learn.
 PACKAGES = {"lightgbm": "lightgbm", "catboost": "catboost"}
 
@@ -115,4 +145,21 @@ REFERENCES = (
                reference="G. Ke et al., LightGBM: a highly efficient gradient boosting decision tree, 2017"),
     ModelEntry(key="catboost", name="CatBoost", estimator=CatBoost, **_same(Choices({"learning_rate": [0.1, 0.03]})),
                reference="L. Prokhorenkova et al., CatBoost: unbiased boosting with categorical features, 2018"),
+)  # fmt: skip
+
+#: Models of a quantity, those that `compare` takes.
+REGRESSORS = (
+    ModelEntry(key="dummy-regressor", name="DummyRegressor", estimator=DummyRegressor, **_same(None), reference=REFERENCE),
+    ModelEntry(key="ridge", name="Ridge", estimator=RidgeCV, fixed={"alphas": [10.0**k for k in range(-4, 6)]},
+               **_same(None), reference=REFERENCE),
+    ModelEntry(key="forest-regressor", name="RandomForestRegressor", estimator=RandomForestRegressor,
+               fixed={"random_state": 0}, **_same(Choices({"max_features": [1.0, 0.33]})), reference=REFERENCE),
+    ModelEntry(key="boosting-regressor", name="HistGradientBoostingRegressor", estimator=HistGradientBoostingRegressor,
+               fixed={"random_state": 0, "early_stopping": False},
+               **_same(Choices({"learning_rate": [0.1, 0.03]})), reference=REFERENCE),
+    ModelEntry(key="svr", name="SVR", estimator=ScaledSVR,
+               **_same(Grid(C=Powers(centre=2, spacing=3, reach=9), gamma=Powers(centre=-4, spacing=2, reach=6, most=4))),
+               reference="this package: the epsilon-insensitive loss, Gaussian kernel"),
+    ModelEntry(key="auto-svr", name="AutoSVR", estimator=AutoSVR, **_same(None),
+               reference="this package: least-squares SVMs, tuned by leave-one-out residuals and averaged"),
 )  # fmt: skip

@@ -55,7 +55,8 @@ def accuracy_table(summary: Summary, spec: Spec) -> Table:
 
 def _accuracy_row(summary, spec, dataset):
     entries = [summary.entry(dataset, key) for key in summary.models]
-    best = max((round(entry.mean, 4) for entry in entries if entry.values), default=None)
+    rounded = summary.metric.rounded
+    best = max((rounded(entry.mean) for entry in entries if entry.values), default=None)
     cells = [TableCell(short_name(dataset))]
     for entry in entries:
         if not entry.values:
@@ -66,7 +67,7 @@ def _accuracy_row(summary, spec, dataset):
         small = "" if paper is None else f"({paper:.2f}; {signed(100 * entry.mean - paper)})"
         if entry.errors:
             small = f"{small} {len(entry.values)} of {len(entry.values) + len(entry.errors)} splits".strip()
-        cells.append(TableCell(text, round(entry.mean, 4) == best, entry.mark, small))
+        cells.append(TableCell(text, rounded(entry.mean) == best, entry.mark, small))
     return cells
 
 

@@ -63,8 +63,8 @@ class Spec:
     paper_table, quantity : str
         Key into the paper's tables, and what it holds: "accuracy", "seconds"; of pairs also "roc", curves, and
         "examples", the easiest and the hardest pairs.
-    metric : {"accuracy", "balanced_accuracy", "f1", "mcc", "roc_auc", "average_precision", "log_loss"}
-        What is reported; the latter two are chosen for by accuracy.
+    metric : {"accuracy", "balanced_accuracy", "f1", "mcc", "roc_auc", "average_precision", "log_loss", "r2", "mae", "rmse"}
+        What is reported; ROC AUC, average precision and log-loss are chosen for by accuracy. The last three are of a quantity.
     C : tuple of float
         Centre, spacing and reach of the exponents of 2 that are tried as C; empty for the models' own range.
     conic : dict

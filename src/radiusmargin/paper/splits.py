@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 
 from ..tables import DataError, TaskData
+from .metrics import METRICS
 from .plan import seed_for
 
 __all__ = ["SAMPLE", "inner_folds", "outer_split", "paper_folds", "split_note", "subsample", "suitable_folds"]
 
 #: The words by which the message about a table that was cut is known.
-SAMPLE = "stratified sample"
+SAMPLE = "sample of"
 
 
 def outer_split(task: TaskData, cell) -> tuple[np.ndarray, np.ndarray]:
@@ -22,13 +23,14 @@ def outer_split(task: TaskData, cell) -> tuple[np.ndarray, np.ndarray]:
     repeat, fold = divmod(cell.run, cell.folds)
     if task.in_time:
         return _later_rows(task, cell.folds)[fold]
-    return list(_folds(task.y, cell.folds, "outer", task.name, repeat, groups=task.groups))[fold]
+    y = None if task.quantity else task.y
+    return list(_folds(y, cell.folds, "outer", task.name, repeat, n_rows=task.n_samples, groups=task.groups))[fold]
 
 
 def _later_rows(task, n_folds):
     """Splits of rows in the order of time: all earlier rows to learn from, the next ones to test on."""
     splits = list(TimeSeriesSplit(n_folds).split(task.y))
-    for train, _ in splits:
+    for train, _ in splits if not task.quantity else ():
         found = np.unique(task.y[train], return_counts=True)
         if len(found[0]) < task.n_classes or found[1].min() < 2:
             raise DataError(
@@ -48,15 +50,22 @@ def inner_folds(y, cell, groups=None, in_time=False) -> list[tuple[np.ndarray, n
 
     Rows of a group are kept together. Of rows in the order of time, every fold is a period.
     """
+    n_rows = len(y)
+    y = None if METRICS[cell.metric].of_quantity else y
     if in_time and groups is None:
+        if y is None:
+            return list(KFold(cell.inner_folds).split(np.zeros(n_rows)))
         smallest = np.unique(y, return_counts=True)[1].min()
         return list(StratifiedKFold(min(cell.inner_folds, smallest)).split(np.zeros(len(y)), y))
-    return list(_folds(y, cell.inner_folds, "inner", cell.dataset, cell.run, groups=groups))
+    return list(_folds(y, cell.inner_folds, "inner", cell.dataset, cell.run, n_rows=n_rows, groups=groups))
 
 
-def _folds(y, n_folds, *axes, groups=None):
+def _folds(y, n_folds, *axes, n_rows=None, groups=None):
+    """Random folds, stratified by the classes y, if there are classes."""
     if groups is not None:
         return _group_folds(y, n_folds, groups, seed_for(*axes))
+    if y is None:
+        return KFold(n_folds, shuffle=True, random_state=seed_for(*axes)).split(np.zeros(n_rows))
     smallest = np.unique(y, return_counts=True)[1].min()
     if smallest < n_folds:
         raise DataError(f"the smallest class has {smallest} rows, too few for {n_folds} folds")
@@ -69,6 +78,9 @@ def _group_folds(y, n_folds, groups, seed):
     n_groups = len(np.unique(groups))
     if n_groups < n_folds:
         raise DataError(f"{n_groups} groups are too few for {n_folds} folds")
+    if y is None:
+        folds = GroupKFold(n_folds, shuffle=True, random_state=seed)
+        return list(folds.split(np.zeros(len(groups)), groups=groups))
     folds = list(StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y, groups))
     for train, _ in folds:
         missing = np.setdiff1d(y, y[train])
@@ -116,6 +128,8 @@ def suitable_folds(
     """
     from dataclasses import replace
 
+    if task.quantity:
+        return task, *_folds_of_quantity(task, folds or usual, inner_folds or usual)
     values, counts = np.unique(task.y, return_counts=True)
     name, smallest = values[counts.argmin()], int(counts.min())
     outer = folds or min(usual, smallest)
@@ -133,6 +147,17 @@ def suitable_folds(
     return task, outer, inner
 
 
+def _folds_of_quantity(task, outer, inner) -> tuple[int, int]:
+    """The numbers of folds, if there are rows for two in every part."""
+    n_train = task.n_samples - -(-task.n_samples // outer)
+    if task.n_samples < 2 * outer or n_train < 2 * inner:
+        raise DataError(
+            f"{task.name}: {task.n_samples} rows are too few for {outer} outer and {inner} inner folds; fewer --folds, or"
+            " more rows"
+        )
+    return outer, inner
+
+
 def subsample(task: TaskData, max_rows: int | None) -> TaskData:
     """A stratified sample of at most ``max_rows`` rows; official splits do not survive it."""
     from dataclasses import replace
@@ -144,7 +169,7 @@ def subsample(task: TaskData, max_rows: int | None) -> TaskData:
         rows = np.sort(np.random.default_rng(seed).choice(task.n_samples, max_rows, replace=False))
     else:
         rows = stratified_rows(task.y, max_rows, seed)
-    names = f"a {'random sample' if task.quantity else SAMPLE} of {len(rows):,} of {task.n_samples:,} rows"
+    names = f"a {'random' if task.quantity else 'stratified'} {SAMPLE} {len(rows):,} of {task.n_samples:,} rows"
     groups = None if task.groups is None else task.groups[rows]
     return replace(
         task, X=task.rows(rows), y=task.y[rows], splits=None, groups=groups, messages=(*task.messages, names)

@@ -133,6 +133,9 @@ class Store:
 FIELDS = {"key": str, "status": str, "cell": dict, "seconds": int | float, "warnings": list, "provenance": dict}
 BY_STATUS = {"ok": {"accuracy": int | float}, "error": {"error": str}}
 
+#: The same of those that succeeded with a quantity.
+OF_QUANTITY = {"r2": int | float}
+
 
 def _parsed(line):
     """The record of a line, None for one that was torn or is not ours."""
@@ -142,7 +145,7 @@ def _parsed(line):
         return None
     if not isinstance(record, dict) or record.get("status") not in ("ok", "error"):
         return None
-    fields = FIELDS | BY_STATUS[record["status"]]
+    fields = FIELDS | (OF_QUANTITY if "r2" in record else BY_STATUS[record["status"]])
     return record if all(isinstance(record.get(name), kind) for name, kind in fields.items()) else None
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .catalogue import model_name
 from .metrics import METRICS, Metric
+from .references import DUMMIES, DUMMY
 from .statistics import (
     FriedmanResult,
     TestResult,
@@ -75,6 +76,11 @@ class Entry:
     def over_budget(self) -> bool:
         """Whether nothing but the time budget kept the model from a result."""
         return set(self.errors) == {"over the time budget"}
+
+    def mean_of(self, name) -> float:
+        """Mean over the runs of a number that the records hold, NaN where none does."""
+        values = [record[name] for record in self.records if record.get(name) is not None]
+        return float(np.mean(values)) if values else float("nan")
 
     def median(self, name) -> float:
         """Median over the runs of a number that the records hold, NaN where none does."""
@@ -144,6 +150,11 @@ class Summary:
         return self._ratio(entry.records)
 
     @property
+    def dummy(self) -> str:
+        """Key of the model that looks at no feature: the one that took part, if any did."""
+        return next((key for key in DUMMIES if key in self.models), DUMMY)
+
+    @property
     def has_several_sets(self) -> bool:
         """Whether there is something to test over: recipes for the same pairs are not sets of their own."""
         return len(self.datasets) > 1 and self.protocol != "pairs"
@@ -161,7 +172,7 @@ class Summary:
         if len(self.datasets) > 1:
             return self.models
         entries = {key: self.entry(self.datasets[0], key) for key in self.models}
-        score = {key: round(entry.mean, 4) if entry.values else -np.inf for key, entry in entries.items()}
+        score = {key: self.metric.rounded(entry.mean) if entry.values else -np.inf for key, entry in entries.items()}
         return sorted(self.models, key=lambda key: (bool(entries[key].errors), -score[key], self.seconds(key)))
 
     @property

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ..search import FSVMCV
-from .catalogue import grid_of, is_batched, is_scale_free, is_self_tuning, is_unit_scaled, make_estimator
+from .catalogue import grid_of, is_batched, is_regressor, is_scale_free, is_self_tuning, is_unit_scaled, make_estimator
 from .metrics import METRICS
 
 __all__ = ["Chosen", "choose", "final_estimator", "pipeline", "within_rank"]
@@ -37,6 +37,8 @@ def choose(cell, X, y, folds) -> Chosen:
     cell = within_rank(cell, min(len(train) for train, _ in folds))
     if is_self_tuning(cell):
         found = _self_tuned(cell, X, y, folds)
+    elif is_regressor(cell.model) and not cell.grid:
+        found = Chosen({}, float("nan"), 1)  # it has nothing to choose, or does so without folds
     elif is_batched(cell):
         found = _batched_search(cell, X, y, folds)
     else:

@@ -146,6 +146,8 @@ def protocol_notes(spec: Spec) -> list[str]:
     folds = "folds" if spec.protocol == "paper" else "inner folds"
     notes = [*_PROTOCOL_NOTES[spec.protocol](spec), f"Every model tries {budget} on the same {folds}."]
     metric = METRICS[spec.metric]
+    if metric.of_quantity:
+        notes.append("AutoSVR and Ridge choose by leave-one-out residuals of the training rows instead, without folds.")
     if spec.metric != "accuracy":
         chosen = next(other for other in METRICS.values() if other.scoring == metric.scoring).inside
         notes.append(f"Reported is {metric.name}; hyper-parameters are chosen by {chosen}.")
@@ -155,13 +157,14 @@ def protocol_notes(spec: Spec) -> list[str]:
 
 
 def _nested_notes(spec):
+    stratified = "" if METRICS[spec.metric].of_quantity else "stratified "
     yield (
-        f"Nested cross-validation: hyper-parameters by stratified {spec.inner_folds}-fold cross-validation inside the"
+        f"Nested cross-validation: hyper-parameters by {stratified}{spec.inner_folds}-fold cross-validation inside the"
         " training part, everything (encoding, standardisation, kernel map, metric) fitted there, the test part looked at"
         " once."
     )
     if spec.splits == "folds":
-        yield f"Outer splits: {spec.runs} × stratified {spec.folds}-fold cross-validation, the same for every model."
+        yield f"Outer splits: {spec.runs} × {stratified}{spec.folds}-fold cross-validation, the same for every model."
 
 
 def _paper_notes(spec):

@@ -1,4 +1,4 @@
-"""Figures of one model on held-out rows: ROC curve, calibration, importance of columns."""
+"""Figures of one model on held-out rows: ROC curve, calibration, predicted against true, importance of columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.metrics import roc_curve
 
 from .comparison import COLOURS, GRID, INK, MUTED, new_figure
 
-__all__ = ["plot_curves", "plot_importance"]
+__all__ = ["plot_curves", "plot_importance", "plot_predictions"]
 
 #: Columns that are drawn, the most important ones.
 MOST_SHOWN = 15
@@ -44,6 +44,23 @@ def plot_curves(truth, scores, is_probability) -> Figure:
         ax.set_ylim(-0.02, 1.02)
         ax.grid(color=GRID, lw=0.7)
         ax.set_aspect("equal")
+    return figure
+
+
+def plot_predictions(truth, predicted) -> Figure:
+    """Draw the predictions of a quantity against its true values.
+
+    Parameters
+    ----------
+    truth, predicted : ndarray of float
+    """
+    figure, ax = new_figure(4.2, 4.0)
+    ax.scatter(truth, predicted, s=10, color=COLOURS[0], alpha=0.5, lw=0, rasterized=len(truth) > 1000)
+    ends = [min(truth.min(), predicted.min()), max(truth.max(), predicted.max())]
+    ax.plot(ends, ends, color=MUTED, lw=0.8, ls=(0, (3, 3)))
+    ax.set_xlabel("true", fontsize=9, color=INK)
+    ax.set_ylabel("predicted", fontsize=9, color=INK)
+    ax.grid(color=GRID, lw=0.7)
     return figure
 
 

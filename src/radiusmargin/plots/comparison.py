@@ -97,7 +97,8 @@ def _accuracy_panel(ax, summary, dataset, places, style):
             continue
         scale, mean = summary.metric.scale, summary.metric.shown(entry.mean)
         error = 1.96 * scale * entry.standard_error if np.isfinite(entry.standard_error) else 0.0
-        bars = [[min(error, mean)], [min(error, 100 - mean) if scale == 100 else error]]
+        signed = summary.metric.key in ("mcc", "r2")  # they may be negative
+        bars = [[error if signed else min(error, mean)], [min(error, 100 - mean) if scale == 100 else error]]
         ax.errorbar(mean, place, xerr=bars, ls="", **style[key], **POINTS, mec="white", mew=0.4)
     ax.grid(axis="x", color=GRID, lw=0.7)
     ax.set_ylim(-0.7, len(places) - 0.3)

@@ -125,7 +125,7 @@ def _require_classes(y, target):
         values = np.unique(y)
         raise DataError(
             f"column {target!r} holds {len(values)} different numbers from {values[0]} to {values[-1]}, some in fewer than"
-            f" {RARE} rows: a quantity, not a class label. AutoSVR (command line: radiusmargin fit) predicts quantities. Else choose"
+            f" {RARE} rows: a quantity, not a class label. AutoSVR (command line: radiusmargin compare or fit) predicts quantities. Else choose"
             " another target, or bin it first; if these are classes, pass"
             f" categories=[{target!r}] (command line: --categories {target!r})"
         )

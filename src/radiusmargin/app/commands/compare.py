@@ -50,8 +50,10 @@ BUDGET = 60.0
 @click.option("--kernel", type=click.Choice(["linear", "rbf"]), help="Features of our models.  [default: linear]")
 @click.option(
     "--metric",
-    type=click.Choice(["accuracy", "balanced_accuracy", "f1", "mcc", "roc_auc", "average_precision", "log_loss"]),
-    help="What is compared.  [default: accuracy; balanced accuracy where one class is rare]",
+    type=click.Choice(
+        ["accuracy", "balanced_accuracy", "f1", "mcc", "roc_auc", "average_precision", "log_loss", "r2", "mae", "rmse"]
+    ),
+    help="What is compared.  [default: accuracy; balanced accuracy where one class is rare; r2 of a quantity]",
 )
 @click.option("--runs", type=click.IntRange(1), help="Repetitions of the outer cross-validation.")
 @click.option("--folds", type=click.IntRange(2), help="Outer folds.")
@@ -91,7 +93,8 @@ def command(file, reading, json_file, csv_file, report, save, show, **options):
     """Compare models by nested cross-validation, and say which to take.
 
     FILE is a table: CSV, TSV, .xlsx, Parquet, npz, ARFF or LIBSVM (also .gz), or - for CSV on standard input. Without it the built-in tasks are
-    used. Every model sees the same splits; everything (encoding of categories and dates, filling of gaps, scaling,
+    used. A target of many different numbers is a quantity, for which regressors are compared; with --categories it is taken
+    for classes. Every model sees the same splits; everything (encoding of categories and dates, filling of gaps, scaling,
     hyper-parameters) is chosen and fitted on training rows only.
 
     The exit code is 1 if a model did not finish every split, or if the file for --save was not written.
@@ -131,7 +134,7 @@ def _write(outcome, makers):
 
 def _saved(path, advice, outcome, reading) -> bool:
     """Fit the recommended model on all rows that were compared on, and save it; whether there is one."""
-    from ..final import fit_final
+    from ..final import fit_final, fit_quantity
     from ..model_file import save_bundle
 
     if advice.model is None:
@@ -139,7 +142,19 @@ def _saved(path, advice, outcome, reading) -> bool:
         return False
     (task,) = outcome.tasks.values()
     facts = {"why": list(advice.lines), **reading_facts(reading)}
-    save_bundle(fit_final(task, advice.model, spec=outcome.spec, facts=facts), path)
+    if task.quantity and advice.model != "auto-svr":
+        name = outcome.summary.names[advice.model]
+        click.echo(
+            f"{name} is recommended, and of the models of a quantity only AutoSVR can be saved, so {path} was not written;"
+            " radiusmargin fit saves AutoSVR",
+            err=True,
+        )
+        return False
+    if task.quantity:
+        bundle = fit_quantity(task, facts)
+    else:
+        bundle = fit_final(task, advice.model, spec=outcome.spec, facts=facts)
+    save_bundle(bundle, path)
     return True
 
 
@@ -188,9 +203,11 @@ def _own_table(file, reading, options, out):
     run, quick, is_cut = _runner(options, seconds), options.pop("quick"), options["max_rows"] is None
     options["budget"] = options.pop("configurations")
     spec, n_folds = load_spec("compare", quick=quick), QUICK_FOLDS if quick else FOLDS
+    resolve_models(name.removeprefix("+") for name in options["models"] or ())  # told before the data are read
+    table = read_table(file, **reading, quantity=True)
+    if table.quantity:
+        spec = _of_quantity(spec, options)
     options["models"] = _beside(spec.models, options["models"])
-    resolve_models(options["models"] or ())  # a wrong name is told before the data are read
-    table = read_table(file, **reading)
     n_rows = options["max_rows"] or (QUICK_ROWS if quick else MAX_ROWS)
     with TemporaryDirectory(prefix="radiusmargin-") as folder:
         where = Path(folder, "cells.jsonl")
@@ -205,6 +222,15 @@ def _own_table(file, reading, options, out):
             spec, task = _sized(table, spec, options, n_folds, n_rows)
             out.print(f"{task.name}: {task.messages[-1]}, to fit into {seconds:g} s for each model", style="yellow")
         return run(spec, {task.name: task}, where)
+
+
+def _of_quantity(spec, options):
+    """The specification for a quantity: its models, and Ridge to test the others against."""
+    from ...paper.references import REGRESSORS
+
+    if options["kernel"] is not None:
+        raise click.UsageError("the target is a quantity: leave --kernel out, which is for models of classes")
+    return spec.with_options(models=tuple(entry.key for entry in REGRESSORS), baseline="ridge")
 
 
 def _beside(usual, names):
@@ -222,7 +248,8 @@ def _sized(table, spec, options, n_folds, n_rows):
 
     spec = spec.with_options(**options).with_options(max_rows=n_rows)
     task = workflow.prepared(table, spec)
-    metric = METRICS[options["metric"]] if options["metric"] else metric_for(task.y)
+    usual = METRICS["r2"] if task.quantity else metric_for(task.y)
+    metric = METRICS[options["metric"]] if options["metric"] else usual
     task, folds, inner_folds = suitable_folds(task, options["folds"], options["inner_folds"], n_folds)
     title = f"{metric.name} on {task.name}"
     shape = {"folds": folds, "inner_folds": inner_folds, "metric": metric.key}
