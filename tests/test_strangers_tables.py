@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from radiusmargin.app.cli import main
+from radiusmargin.tables import DataError, read_table
 
 pytest.importorskip("pandas")
 pytest.importorskip("click")
@@ -127,7 +128,6 @@ TABLES = [
         None,
     ),
     (imbalance, 0, ["Balanced accuracy on t.csv", "Take LinearSVC: balanced accuracy"], 70),
-    (regression, 1, ["column 'age' holds 71 different numbers from 18 to 89", "a quantity, not a class label"], None),
     (one_class, 1, ["one class only"], None),
     (duplicate_names, 1, ["columns of the same name: a"], None),
     (latin_1, 0, ["read as cp1252", "Take LinearSVC"], 80),
@@ -152,6 +152,14 @@ def test_a_strangers_table(tmp_path, monkeypatch, capsys, write, code, said, lea
         table = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))["table"]
         score = next(row for row in table if row["model"] == "linear-svc")
         assert score.get("accuracy", score.get("balanced_accuracy")) >= least
+
+
+def test_a_quantity_is_no_label(tmp_path):
+    regression(tmp_path)
+    with pytest.raises(
+        DataError, match="'age' holds 71 different numbers from 18 to 89.* a quantity, not a class label"
+    ):
+        read_table(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize(("option", "told"), [("--missing", "age (3)"), ("--categories", "one-hot encoded: age, hue")])

@@ -39,6 +39,7 @@ def test_a_mixed_table_is_compared_recommended_and_saved(prices, capsys):
     said = capsys.readouterr().out
     assert "Take AutoSVR: R2 0." in said
     assert "off by about" in said
+    assert "the target is a quantity from" in said
     records = written()["records"]
     held = [record["held_out"] for record in records if record["cell"]["model"] == "auto-svr"]
     truth = np.concatenate([part["truth"] for part in held])

@@ -207,6 +207,10 @@ def _own_table(file, reading, options, out):
     table = read_table(file, **reading, quantity=True)
     if table.quantity:
         spec = _of_quantity(spec, options)
+        ends = f"from {table.y.min():g} to {table.y.max():g}"
+        out.print(
+            f"{table.name}: the target is a quantity {ends}; with --categories it is taken for classes", markup=False
+        )
     options["models"] = _beside(spec.models, options["models"])
     n_rows = options["max_rows"] or (QUICK_ROWS if quick else MAX_ROWS)
     with TemporaryDirectory(prefix="radiusmargin-") as folder:
