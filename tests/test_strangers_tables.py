@@ -157,7 +157,7 @@ def test_a_strangers_table(tmp_path, monkeypatch, capsys, write, code, said, lea
 def test_a_quantity_is_no_label(tmp_path):
     regression(tmp_path)
     with pytest.raises(
-        DataError, match="'age' holds 71 different numbers from 18 to 89.* a quantity, not a class label"
+        DataError, match=r"'age' holds 71 different numbers from 18 to 89.* a quantity, not a class label"
     ):
         read_table(tmp_path / "t.csv")
 
