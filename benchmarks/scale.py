@@ -4,8 +4,9 @@
 HistGradientBoosting, SVC on standardised columns, and CatBoost and LightGBM where they are installed: accuracy, log-loss,
 processor seconds of `fit`, memory that it added, microseconds per predicted row. Real sets are cut to so many random rows, at most
 three quarters of them; the others (at most 10,000) are predicted. "waves" (12 columns, noisy, two classes) and "blobs"
-(make_classification, 20 columns, 5 % of wrong labels) are drawn. Rows in a budget and landmarks were chosen on adult, a9a and
-rows like waves; the other sets were only reported on.
+(make_classification, 20 columns, 5 % of wrong labels) are drawn. Rows in a budget were chosen on adult, a9a and
+rows like waves, that kernels are fitted to a sample of very many rows on rows like waves and blobs; the other sets were only
+reported on.
 
     RADIUSMARGIN_DATA=... python benchmarks/scale.py run [--sets ...] [--rows ...] [--methods ...] --store cells.jsonl
     python benchmarks/scale.py table --store cells.jsonl

@@ -14,6 +14,7 @@ from radiusmargin.outofcore import ArraySource, MappedSource
 from radiusmargin.outofcore.solver import first_pass
 from radiusmargin.search import landmarks as by
 from radiusmargin.search.base import Budget
+from radiusmargin.search.candidates import stratified_sample
 from radiusmargin.solvers import Batch, Kernel, Options, solve_kernel
 
 
@@ -27,14 +28,16 @@ def moons():
     return make_moons(200, noise=0.3, random_state=0)
 
 
-@pytest.mark.parametrize("in_memory", [1 << 27, 1])
+@pytest.mark.parametrize("in_chunks", [False, True])
 @pytest.mark.parametrize("several", [False, True])
-def test_with_all_rows_as_landmarks_the_problem_is_that_of_the_kernel(moons, in_memory, several, monkeypatch):
-    monkeypatch.setattr(by, "IN_MEMORY", in_memory)
+def test_with_all_rows_as_landmarks_the_problem_is_that_of_the_kernel(moons, in_chunks, several):
     X, y = load_iris(return_X_y=True) if several else moons
     training, function, Cs = training_of(X, y), KernelFunction("rbf", gamma=1.0), [0.5, 5.0]
     landmarks = by.Landmarks.of(Expansion(function, X))
-    found = by.fit_landmarks_in_memory(training, landmarks, Cs, Options(1e-8))
+    if in_chunks:
+        found = by.fit_landmarks(ArraySource(X, y, rows=64), training, landmarks, Cs, Options(1e-8))
+    else:
+        found = by.fit_landmarks_in_memory(training, landmarks, Cs, Options(1e-8))
     expected = solve_kernel(Batch(Kernel(X, function), training.labels, training.weight, np.array(Cs)), Options(1e-8))
     assert found.certificate.max_gap <= 1e-8
     assert found.certificate.objective == pytest.approx(expected.objective.sum(), rel=1e-5)
@@ -84,15 +87,17 @@ def test_every_class_is_among_the_rows_that_are_fitted():
     assert not set(train) & set(test)
 
 
-def test_autosvm_takes_landmarks_beyond_its_exact_rows(moons, monkeypatch):
+def test_autosvm_fits_kernels_to_a_sample_of_very_many_rows(moons, monkeypatch):
     X, y = moons
     exact = AutoSVM().fit(X, y)
-    monkeypatch.setattr(AutoSVM, "_budget", Budget(rows=100, tol=1e-4, sweeps=100, exact_rows=150))
-    monkeypatch.setattr(by, "FIRST", 16)
+    monkeypatch.setattr(AutoSVM, "_budget", Budget(rows=100, tol=1e-4, sweeps=100, kernel_rows=150))
     model = AutoSVM(probability=True).fit(X, y)
-    sizes = [len(part.space.space.support) for part in model.decision_model.parts if hasattr(part.space, "units")]
-    assert sizes
-    assert max(sizes) < len(X) / 2
+    sample = stratified_sample(y, 150)
+    kernels = [part for part in model.decision_model.parts if hasattr(part.space, "units")]
+    assert kernels
+    for part in kernels:
+        known = part.space.units.rows(X[sample])
+        assert all((known == row).all(axis=1).any() for row in part.space.space.support)
     assert model.max_dual_gap_ <= 1e-4
     assert abs(model.score(X, y) - exact.score(X, y)) < 0.03
     assert model.predict_proba(X).shape == (200, 2)

@@ -12,7 +12,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial, wraps
 from typing import Any, ClassVar, Self
 
@@ -85,6 +85,11 @@ class TrainingData:
     def costs(self) -> np.ndarray:
         """Weights of the losses: sample weights times class weights."""
         return self.weight * self.factors[self.codes]
+
+    def at(self, rows) -> TrainingData:
+        """Return some of the rows, by number."""
+        own = {name: getattr(self, name)[rows] for name in ("X", "codes", "weight", "kept")}
+        return replace(self, **own)
 
 
 # -- Progress of a fit: scikit-learn's callbacks, and lines on the terminal --------------------------------------------

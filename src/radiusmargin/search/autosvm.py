@@ -65,11 +65,12 @@ class AutoSVM(SearchEstimator):
     5,000 rows end at a relative gap of 1e-3, or after 20 n steps where C is too large for that. `dual_gap_` tells; there is no
     warning unless a gap exceeds 0.1. `FSVMCV` fits to its `tol`. Of several classes, the rows are those of the largest pair.
 
-    **Very many rows.** Kernel machines of more than 50,000 rows are approximated by 256 to 2,048 landmarks (Nystroem): separators
-    are combinations of the kernel functions of these rows alone. Landmarks are doubled while held-out rows, of 30,000, are
-    classified better by that beyond chance; there are at most 134 million over the number of rows, but 512 may be taken of any
-    number. The gap is then that of this problem: what the approximation loses is not in it. Rows in chunks are fitted
-    like that too, with 256 or 512 landmarks, after a search on a subsample of 100,000 rows.
+    **Very many rows.** Linear members are fitted to all rows, but kernel machines of more than 50,000 rows to a stratified sample
+    of 50,000 (of several classes, to as many as leave 50,000 to the largest pair). The gap is that of the problems that were
+    solved. Of rows in chunks, kernel machines are fitted to all, but approximated by 256 or 512 landmarks (Nystroem), after a
+    search on a subsample of 100,000 rows: separators are combinations of the kernel functions of these rows alone. Landmarks
+    are doubled if held-out rows, of 30,000, are classified better by that beyond chance. What the approximation loses is not in
+    the gap.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Fit the chosen candidates to all rows, and average them.
+"""Fit the chosen candidates to all rows, kernel machines to a sample of very many, and average them.
 
 Each candidate's scores are divided by their root mean square, so that none outweighs the others. `EnsembleFitter` is for rows in
 memory, `SearchInChunks` for rows in chunks.
@@ -25,7 +25,7 @@ from ..solvers import Options
 from ..solvers.result import Certificate
 from .candidates import Candidate
 from .fold_strategies import fit_smoothed
-from .landmarks import choose_landmarks, fit_landmarks, fit_landmarks_in_memory
+from .landmarks import choose_landmarks, fit_landmarks
 from .scoring import BLOCK, FITTED_ROWS, ensemble_weights
 
 LEAST_ROWS = 64  # per block of scores
@@ -47,7 +47,7 @@ class FittedEnsemble:
 
 
 class EnsembleFitter:
-    """Fit candidates to all training rows and average their scores; averaged linear candidates become one linear model.
+    """Fit candidates to the training rows and average their scores; averaged linear candidates become one linear model.
 
     Parameters
     ----------
@@ -55,13 +55,14 @@ class EnsembleFitter:
     options : Options
     of_kernels : Options, optional
         For kernel machines, where they differ.
-    by_landmarks : bool, default=False
-        Approximate kernel machines by landmarks.
+    rows : ndarray, optional
+        Numbers of the rows that kernel machines are fitted to; default: all.
     """
 
-    def __init__(self, training, options, of_kernels=None, *, by_landmarks=False):
+    def __init__(self, training, options, of_kernels=None, rows=None):
         self.training, self.options, self.of_kernels = training, options, of_kernels or options
-        self.by_landmarks = by_landmarks
+        self.sample = training if rows is None else training.at(rows)
+        self.rows = slice(None) if rows is None else rows
         self.n_dropped = 0
 
     def fit(self, weights, groups) -> FittedEnsemble:
@@ -70,8 +71,10 @@ class EnsembleFitter:
         for group in groups:
             own = {c: weights[c] for c in sorted(weights, key=lambda c: (c.whitening, c.C)) if group.holds(c)}
             if own:
-                fit = self._kernel_machine if group.is_expansion else self._explicit
-                part, own_scores, own_shares, own_certificate = fit(group.spec.training(self.training), group, own)
+                fit, training = self._explicit, self.training
+                if group.is_expansion:
+                    fit, training = self._expansion, self.sample
+                part, own_scores, own_shares, own_certificate = fit(group.spec.training(training), group, own)
                 parts.append(replace(part, space=group.spec.space(part.space)))
                 scores, certificate = scores + own_scores, certificate + own_certificate
                 shares |= zip(own, own_shares, strict=True)
@@ -80,7 +83,7 @@ class EnsembleFitter:
         return FittedEnsemble(model, directions, shares, certificate, self.n_dropped)
 
     def _explicit(self, training, group, weights):
-        """Fit candidates that share explicit features; return (model, its scores, shares, certificate)."""
+        """Fit candidates that share explicit features; return (model, its scores on the sample, shares, certificate)."""
         candidates, costs = list(weights), training.costs
         space = group.features.explicit(group.exponents[0])
         rows = space.fit(training.X, costs)
@@ -90,11 +93,11 @@ class EnsembleFitter:
         coef, intercept = np.einsum("mkd,m->kd", coef, shares), np.einsum("mk,m->k", intercept, shares)
         model = LinearModel(space, coef, intercept, training.reduction)
         # Scores of linear models of the data are formed once for all groups, if at all.
-        return model, 0.0 if isinstance(space, Raw) else rows @ coef.T, shares, certificate
+        return model, 0.0 if isinstance(space, Raw) else rows[self.rows] @ coef.T, shares, certificate
 
     def _spread(self, parts, scores):
         """Return rows (., K) whose second moment is the covariance of the scores, which come from kernels and linear models."""
-        X, weight = self.training.X, self.training.costs
+        X, weight = self.sample.X, self.sample.costs
         linear = [part.coef for part in parts if isinstance(part.space, Raw)]
         if linear and len(parts) == 1 and not sparse.issparse(X) and len(X) > X.shape[1]:
             return qr(_centred(X, weight), mode="r") @ linear[0].T
@@ -117,19 +120,6 @@ class EnsembleFitter:
         certificates = [Certificate(m.objective_, m.dual_objective_, m.n_iter_, m.max_dual_gap_) for m in models]
         coef, intercept = (np.array([getattr(m, name) for m in models]) for name in ("coef_", "intercept_"))
         return coef, intercept, sum(certificates, Certificate())
-
-    def _kernel_machine(self, *task):
-        return self._landmarks(*task) if self.by_landmarks else self._expansion(*task)
-
-    def _landmarks(self, training, group, weights):
-        """Fit kernel machines of one gamma by landmarks; return the same as `_explicit`."""
-        Cs, costs = [c.C for c in weights], training.costs
-        landmarks = choose_landmarks(group.features, training, Cs[0], self.of_kernels)
-        found = fit_landmarks_in_memory(training, landmarks, Cs, self.of_kernels)
-        scores, shares = landmark_scores(landmarks.space, training.X, found, weights, costs)
-        coef, intercept = np.einsum("ckm,c->km", found.coef, shares), shares @ found.intercept
-        model = LinearModel(landmarks.space, coef, intercept, training.reduction)
-        return model, scores, shares, found.certificate
 
     def _expansion(self, training, group, weights):
         """Fit kernel machines of one gamma; return the same as `_explicit`."""
@@ -313,7 +303,7 @@ class SearchInChunks:
         """Fit kernel machines of one gamma; return the model, its scores on the sample, shares and the fit."""
         training, sample, options = self.training, group.spec.training(by_landmarks.sample), by_landmarks.options
         Cs = [c.C for c in weights]
-        landmarks = choose_landmarks(group.features, sample, Cs[0], options, group.spec.scaling, n_rows=np.inf)
+        landmarks = choose_landmarks(group.features, sample, Cs[0], options, group.spec.scaling)
         fit = fit_landmarks(training.source, training, landmarks, Cs, options, on_pass)
         scores, shares = landmark_scores(landmarks.space, sample.X, fit, weights, sample.costs)
         coef, intercept = np.einsum("ckm,c->km", fit.coef, shares), shares @ fit.intercept
