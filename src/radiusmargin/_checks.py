@@ -6,6 +6,7 @@ everywhere. Arrays are returned in double precision.
 
 from __future__ import annotations
 
+import math
 from difflib import get_close_matches
 from numbers import Integral, Real
 
@@ -123,7 +124,7 @@ def as_floats(name, values) -> np.ndarray:
 def check_finite(name, values: np.ndarray):
     # A finite sum proves all entries finite, in one pass without a copy; only otherwise check each entry.
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(values.sum())
+        suspicious = not math.isfinite(values.sum())
     if suspicious and not np.isfinite(values).all():
         raise ValueError(f"{name} contains NaN or infinity.")
 
@@ -206,7 +207,7 @@ def is_plain_matrix(X, *, sparse_too: bool = False) -> bool:
     if type(values) is not np.ndarray or values.dtype != np.float64 or X.ndim != 2 or 0 in X.shape:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(values.flags.aligned and np.isfinite(values.sum()))
+        return values.flags.aligned and math.isfinite(values.sum())
 
 
 def canonical(X):
@@ -254,7 +255,8 @@ def check_labels(y, n, *, zero_allowed=False) -> np.ndarray:
     """Convert labels -1 and +1 to floats."""
     y = np.asarray(y)
     check_shape("y", y.shape, (n,))
-    if y.dtype.kind not in "iufb" or not np.all((y == 1) | (y == -1) | (zero_allowed and (y == 0))):
+    allowed = (-1, 0, 1) if zero_allowed else (-1, 1)
+    if y.dtype.kind not in "iufb" or sum(np.count_nonzero(y == label) for label in allowed) < n:
         found = np.unique(y[:1000])[:5].tolist()
         raise ValueError(f"y must contain only -1 and +1{' and 0' if zero_allowed else ''}, found {found}.")
     return y.astype(float)
@@ -279,7 +281,7 @@ def check_weights(sample_weight, n, *, least=1, name="sample_weight") -> np.ndar
 
 def check_both_classes(y, weights):
     """Check that labels -1 and +1 both have rows of positive weight."""
-    taking_part = y if weights.min() > 0 else y[weights > 0]
+    taking_part = y if np.count_nonzero(weights) == len(y) else y[weights > 0]
     if not taking_part.max(initial=0.0) > 0 > taking_part.min(initial=0.0):
         found = np.unique(taking_part).tolist()
         raise ValueError(f"y must contain both classes with positive weight, found only {found}.")

@@ -34,6 +34,7 @@ try:
     from .. import _core as backend
 
     backend.use_blas(cython_blas.__pyx_capi__ | cython_lapack.__pyx_capi__)
+    _METHODS = np.array(backend.METHODS)
     COMPILED = True
 except ImportError:  # installed with RADIUSMARGIN_PURE_PYTHON=1
     backend = numpy_twin  # type: ignore[misc]
@@ -97,8 +98,10 @@ def solve(batch: Batch, options: Options = DEFAULT, start: Start | None = None) 
     if len(batch.Cs) > 1 and (batch.Cs[1:] < batch.Cs[:-1]).any():
         order = np.argsort(batch.Cs, kind="stable")
         return solve(replace(batch, Cs=batch.Cs[order]), options, start).at(np.argsort(order))
-    start = start or COLD
-    start.check(batch)
+    if start is None:
+        start = COLD
+    else:
+        start.check(batch)
     return _on_core(batch, options, start) if COMPILED else numpy_twin.solve_batch(batch, options, start)
 
 
@@ -109,9 +112,7 @@ def _on_core(batch, options, start):
         )
     bounds = certificate(objective, dual, n_iter, options.tol)
     status = status_of(bounds["converged"], n_iter >= options.max_iter)
-    return Results(
-        batch.Cs, coef, intercept, **bounds, alpha=alpha, method=np.array(backend.METHODS)[method], status=status
-    )
+    return Results(batch.Cs, coef, intercept, **bounds, alpha=alpha, method=_METHODS[method], status=status)
 
 
 # -- The hinge-loss problem with a quadratic regulariser: one problem, a path over C, or many problems at once --------
@@ -171,7 +172,7 @@ def hinge_svm(
     """
     check_positive("C", C)
     batch = _one_problem(X, y, [C], regularizer, sample_weight, bool(fit_intercept))
-    return _path(batch, Options(tol, max_iter, keep_alpha=True))[0]
+    return _solve_one(batch, Options(tol, max_iter, keep_alpha=True))[0, 0]
 
 
 def hinge_svm_path(
@@ -209,7 +210,7 @@ def hinge_svm_path(
     array([0.4, 2. ])
     """
     batch = _one_problem(X, y, Cs, regularizer, sample_weight, bool(fit_intercept))
-    return _path(batch, Options(tol, max_iter, keep_alpha=True))
+    return _solve_one(batch, Options(tol, max_iter, keep_alpha=True)).of(0)
 
 
 def _one_problem(X, y, Cs, regularizer, sample_weight, fit_intercept):
@@ -224,10 +225,11 @@ def _one_problem(X, y, Cs, regularizer, sample_weight, fit_intercept):
     return Batch(rows, y[None], weights, check_Cs(Cs), form, intercept=fit_intercept)
 
 
-def _path(batch, options):
-    """All Cs of the one problem, with a warning where one did not converge."""
-    path = solve(batch, options).of(0)
-    if not path.converged.all():
+def _solve_one(batch, options):
+    """Solve one problem for all Cs, with a warning where one did not converge."""
+    found = solve(batch, options)
+    if not found.converged.all():
+        path = found.of(0)
         worst = int(np.argmax(path.gap))
         warnings.warn(
             f"hinge_svm stopped at a relative gap of {path.gap[worst]:.2g} (tol={options.tol:g}) after "
@@ -236,7 +238,7 @@ def _path(batch, options):
             ConvergenceWarning,
             stacklevel=3,
         )
-    return path
+    return found
 
 
 def hinge_svm_batch(

@@ -494,18 +494,18 @@ class Batch:
     def _check_numbers(self, n):
         """Check weights and Cs by their extremes only (NaN fails these too), since this is part of every small fit."""
         for name in ("labels", "weights", "Cs"):
-            if not isinstance(values := getattr(self, name), ClassLabels | Targets):
+            if not isinstance(values := getattr(self, name), (ClassLabels, Targets)):
                 object.__setattr__(self, name, as_floats(name, values))
         if self.weights.shape != (n,):
             raise ValueError(f"weights must have shape ({n},) to match the rows, got {self.weights.shape}.")
         if self.Cs.ndim != 1 or not len(self.Cs):
             raise ValueError(f"Cs must be a list of numbers, got an array of shape {self.Cs.shape}.")
-        heaviest, largest = float(self.weights.max()), float(self.Cs.max())
+        Cs, heaviest = self.Cs.tolist(), float(self.weights.max())
         if not (self.weights.min() >= 0 and 0 < heaviest < np.inf):
             raise ValueError("weights must be finite, not negative and not all zero.")
-        if not (self.Cs.min() > 0 and largest < np.inf):
-            raise ValueError(f"Cs must be positive and finite, got {self.Cs[:9].tolist()}.")
-        if not largest * heaviest * n < np.inf:
+        if not all([0 < C < np.inf for C in Cs]):
+            raise ValueError(f"Cs must be positive and finite, got {Cs[:9]}.")
+        if not (largest := max(Cs)) * heaviest * n < np.inf:
             raise ValueError(f"C times sample_weight overflows: the largest C is {largest:g}. Use smaller weights.")
 
     @property

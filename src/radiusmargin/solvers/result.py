@@ -108,19 +108,22 @@ class Results:
     def __getitem__(self, index) -> HingeResult:
         alpha = None if self.alpha is None else self.alpha[index]
         return HingeResult(
-            coef=self.coef[index], intercept=float(self.intercept[index]), alpha=alpha, **vars(self.certificate(index))
+            coef=self.coef[index], intercept=float(self.intercept[index]), alpha=alpha, **self._certificate(index)
         )
 
     def certificate(self, index: tuple[int, int]) -> Result:
         """Return objectives, iterations and method of one problem and C, without the solution."""
-        return Result(
-            objective=float(self.objective[index]),
-            dual_objective=float(self.dual_objective[index]),
-            n_iter=int(self.n_iter[index]),
-            converged=bool(self.converged[index]),
-            method="" if self.method is None else str(self.method[index]),
-            status="" if self.status is None else str(self.status[index]),
-        )
+        return Result(**self._certificate(index))
+
+    def _certificate(self, index):
+        return {
+            "objective": float(self.objective[index]),
+            "dual_objective": float(self.dual_objective[index]),
+            "n_iter": int(self.n_iter[index]),
+            "converged": bool(self.converged[index]),
+            "method": "" if self.method is None else str(self.method[index]),
+            "status": "" if self.status is None else str(self.status[index]),
+        }
 
     def of(self, p: int) -> Results:
         """The path of problem p, without the axis of problems."""
@@ -187,6 +190,9 @@ def certificate(
     return {"objective": objective, "dual_objective": bound, "n_iter": n_iter, "converged": gap <= tol}
 
 
+STATUSES = np.array(["stalled", "max_iter", "converged"])
+
+
 def status_of(converged: np.ndarray, out_of_iterations: np.ndarray) -> np.ndarray:
     """Return why each problem stopped; see `Result`.
 
@@ -197,7 +203,7 @@ def status_of(converged: np.ndarray, out_of_iterations: np.ndarray) -> np.ndarra
     out_of_iterations : bool ndarray
         Whether as many iterations were spent as were allowed.
     """
-    return np.where(converged, "converged", np.where(out_of_iterations, "max_iter", "stalled"))
+    return STATUSES[np.where(converged, 2, out_of_iterations)]
 
 
 def relative_gap(objective: float | np.ndarray, dual_objective: float | np.ndarray) -> float | np.ndarray:
@@ -318,7 +324,7 @@ class KernelResults(Results):
             coef=self.coef[index],
             intercept=float(self.intercept[index]),
             definite=bool(self.definite[index]),  # type: ignore[index]
-            **vars(self.certificate(index)),
+            **self._certificate(index),
         )
 
 
