@@ -204,6 +204,49 @@ def test_a_tree_that_points_elsewhere_is_refused(tmp_path, model, field, value):
         load_bundle(rewritten(path, tmp_path / "m.skops", arrays=change))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda numbers: numbers - 1 - numbers.min(), "out of range"),
+        (lambda numbers: numbers + 1000, "out of range"),
+        (lambda numbers: np.resize(numbers, 1000), "more than rows"),
+        (lambda numbers: numbers[:0], "no support vectors"),
+        (lambda numbers: numbers.astype(float), "not whole"),
+        (lambda numbers: numbers[:-1], "not as many"),
+        (lambda numbers: np.zeros((3, 2)), "of finite numbers"),
+    ],
+)
+def test_numbers_of_support_vectors_are_those_of_rows(tmp_path, change, message):
+    model = make_pipeline(AutoSVM(kernel=["rbf", "laplacian"], cv=2, probability=True)).fit(X[50:], y[50:])
+    path = save_bundle(Bundle(model, None, FACTS), tmp_path / "good.skops")
+    changed = []
+
+    def arrays(array):
+        found = array.dtype == np.int32 and array.ndim == 1
+        changed.append(found)
+        return change(array) if found else array
+
+    with pytest.raises(DataError, match=message):
+        load_bundle(rewritten(path, tmp_path / "m.skops", arrays=arrays))
+    assert sum(changed) > 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(np.ravel, "no rows that"), (lambda rows: rows * np.nan, "finite"), (lambda rows: rows[:, :2], "shape")],
+)
+def test_rows_that_kernel_machines_share_are_checked(tmp_path, change, message):
+    model = make_pipeline(AutoSVM(kernel=["rbf", "laplacian"], cv=2, probability=True)).fit(X[50:], y[50:])
+    path = save_bundle(Bundle(model, None, FACTS), tmp_path / "good.skops")
+    shape = model[-1]._model.rows.shape
+
+    def arrays(array):
+        return change(array) if array.shape == shape else array
+
+    with pytest.raises(DataError, match=message):
+        load_bundle(rewritten(path, tmp_path / "m.skops", arrays=arrays))
+
+
 def test_arrays_are_counted_as_often_as_they_are_named(tmp_path, model_file, monkeypatch):
     monkeypatch.setattr(container, "MOST_BYTES", 2**20)
     stream = io.BytesIO()

@@ -19,12 +19,13 @@ from ..estimators import SVR, KernelMap, QuantileSVR, list_models
 from ..estimators.decision import Ensemble, LinearModel, PlattCalibration
 from ..estimators.features import Expansion, LinearMap, Mapped, RankTransform, Raw, ScaledSpace, Standardizer
 from ..estimators.kernel_pca import FittedMap
+from ..estimators.shared_rows import kernel_of, numbers_of, unpacked
 from ..kernels import KERNELS, KernelFunction
 from ..multiclass import MulticlassReduction
 from ..search import FSVMCV, AutoSVM, AutoSVR
 from ..search.targets import TargetScale
 from ..tables import DataError
-from .container import Record
+from .container import MOST_BYTES, MOST_TIMES, Record
 from .scikit import IGNORED, SCIKIT, rebuild_encoder, rebuild_scikit, require
 
 __all__ = ["rebuild_pipeline", "require_known"]
@@ -181,6 +182,10 @@ def _check_decision(model, width):
     """Raise a DataError where the arrays that decisions are computed from do not fit together."""
     decides = vars(model).get("_model")
     require(decides is not None, "a model has not been fitted")
+    if isinstance(decides, Ensemble):
+        if decides.rows is not None:
+            _check_numbers(decides, width)
+        decides = vars(model)["_model"] = Ensemble(unpacked(decides.parts, decides.rows), decides.rows)
     parts = decides.parts if isinstance(decides, Ensemble) else (decides,)
     sigmoids = vars(model).get("_sigmoids")
     reductions = {part.reduction for part in parts} | ({sigmoids.reduction} if sigmoids is not None else set())
@@ -197,6 +202,21 @@ def _check_decision(model, width):
         check_floats(sigmoids.slope, (n_problems,))
         check_floats(sigmoids.offset, (n_problems,))
         require(isinstance(sigmoids.exponent, float) and 0 < sigmoids.exponent < 1e3, "a temperature is out of range")
+
+
+def _check_numbers(ensemble, width):
+    """Raise a DataError where numbers of support vectors are none of the rows that the parts of an ensemble share."""
+    rows, size = ensemble.rows, 0
+    require(isinstance(rows, np.ndarray) and rows.ndim == 2, "there are no rows that parts of a model share")
+    check_floats(rows, (len(rows), width))
+    for part in ensemble.parts:
+        if (numbers := numbers_of(part.space)) is not None:
+            scaling = kernel_of(part.space)[1]
+            size += 8 * len(numbers) * (width if scaling is None else _unit_columns(scaling, width))
+            require(isinstance(numbers, np.ndarray) and numbers.dtype.kind == "i", "numbers of rows are not whole")
+            require(0 < len(numbers) <= len(rows), "a model has no support vectors, or more than rows")
+            require(numbers.min() >= 0 and numbers.max() < len(rows), "the number of a row is out of range")
+    require(size <= max(MOST_BYTES, MOST_TIMES * rows.nbytes), "support vectors take too much memory")
 
 
 def _problems(model, reduction) -> int:

@@ -23,6 +23,7 @@ from scipy.special import expit, softmax
 from .._blocks import split
 from ..multiclass import MulticlassReduction
 from .features import FeatureSpace
+from .shared_rows import packed, unpacked
 
 
 class DecisionModel(ABC):
@@ -83,9 +84,24 @@ class LinearModel(DecisionModel):
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(DecisionModel):
-    """Sum of the scores of several models of the same binary problems."""
+    """Sum of the scores of several models of the same binary problems.
+
+    Attributes
+    ----------
+    parts : tuple of LinearModel
+    rows : ndarray, optional
+        The training rows among which the support vectors of the parts are, in the user's units: pickles hold each once.
+    """
 
     parts: tuple[LinearModel, ...]
+    rows: np.ndarray | None = None
+
+    def __getstate__(self):
+        return {"parts": packed(self.parts, self.rows), "rows": self.rows}
+
+    def __setstate__(self, state):
+        rows = state.get("rows")  # older pickles have none
+        self.__dict__.update(parts=unpacked(state["parts"], rows), rows=rows)
 
     @property
     def reduction(self) -> MulticlassReduction:  # type: ignore[override]

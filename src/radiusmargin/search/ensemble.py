@@ -19,6 +19,7 @@ from ..estimators.decision import Ensemble, LinearModel
 from ..estimators.expansion import certificate_of, fit_expansion
 from ..estimators.family import RANK, Family
 from ..estimators.features import Raw
+from ..estimators.shared_rows import shared_rows
 from ..outofcore.fit import ChunkedTraining
 from ..scatter import with_positive_pivots
 from ..solvers import Options
@@ -64,6 +65,7 @@ class EnsembleFitter:
         self.sample = training if rows is None else training.at(rows)
         self.rows = slice(None) if rows is None else rows
         self.n_dropped = 0
+        self.supports = np.zeros(len(training.codes), dtype=bool)  # rows that are support vectors
 
     def fit(self, weights, groups) -> FittedEnsemble:
         """Fit the candidates that have weights, and average them."""
@@ -78,7 +80,7 @@ class EnsembleFitter:
                 parts.append(replace(part, space=group.spec.space(part.space)))
                 scores, certificate = scores + own_scores, certificate + own_certificate
                 shares |= zip(own, own_shares, strict=True)
-        model = Ensemble(_joined(parts))
+        model = Ensemble(_joined(parts), shared_rows(parts, self.training.X, self.supports))
         directions = _directions(self._spread(model.parts, scores))
         return FittedEnsemble(model, directions, shares, certificate, self.n_dropped)
 
@@ -133,7 +135,9 @@ class EnsembleFitter:
         shares = over_sizes(weights, sizes)
         coef, intercept = np.einsum("kcn,c->kn", np.asarray(found.coef), shares), found.intercept @ shares
         support = np.flatnonzero(coef.any(axis=0))
-        model = LinearModel(space.part(support), coef[:, support], intercept, training.reduction)
+        coef = np.ascontiguousarray(coef[:, support])
+        self.supports[support] = True
+        model = LinearModel(space.part(support), coef, intercept, training.reduction)
         return model, np.einsum("kcn,c->nk", scores, shares) - intercept, shares, certificate_of(found)
 
     def _sizes(self, rows, coef, intercept):

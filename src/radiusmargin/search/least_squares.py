@@ -21,6 +21,7 @@ from .._blocks import split
 from ..estimators.decision import Ensemble, LinearModel
 from ..estimators.features import Expansion, Mapped, RankTransform, Raw, ScaledSpace, Scaling, Standardizer
 from ..estimators.kernel_map import KernelMap
+from ..estimators.shared_rows import shared_rows
 from ..kernels import KernelFunction
 from ..solvers.least_squares import FeatureSpectrum, KernelSpectrum, certified, certified_linear
 from ..solvers.result import Certificate
@@ -319,7 +320,7 @@ def ensemble(found: list[Scored], shares: list[np.ndarray], rows: Rows) -> tuple
             part, bounds = one.part(rows, own)
             parts.append(part)
             certificate += bounds
-    return Ensemble(tuple(parts)), certificate
+    return Ensemble(tuple(parts), shared_rows(parts, rows.X)), certificate
 
 
 __all__ = ["METRIC_SUFFIX", "NAMES", "Kernel", "LeastSquaresSearch", "Rows", "Scored", "choose", "ensemble"]
