@@ -230,6 +230,18 @@ def test_other_metrics_need_the_honest_protocol():
         toy_plan(metric="roc_auc", protocol="paper")
 
 
+def test_errors_in_units_are_told_apart_by_their_digits():
+    """Not by decimals: of a target in millions, and of one in millionths, the same is said."""
+    good, bad = [2.0, 2.1, 2.0, 2.2, 2.1], [3.0, 3.2, 3.1, 3.0, 3.1]
+    for unit, cost in ((1e-6, "+0.000001000"), (1.0, "+1.000"), (1e6, "+1000000")):
+        scores = {"ridge": good, "svr": bad, "auto-svr": good, "dummy-regressor": [9.0, 9.1, 9.0, 9.2, 9.1]}
+        found = answer({key: [unit * value for value in values] for key, values in scores.items()}, "mae")
+        assert found.model == "ridge"
+        text = " ".join(found.lines)
+        assert "Level with it, and slower: AutoSVR" in text
+        assert f" SVR ({cost})" in text
+
+
 @pytest.mark.parametrize("metric", [key for key, metric in METRICS.items() if not metric.of_quantity])
 @pytest.mark.parametrize("model", ["dummy", "svm", "fsvm-cv", "logistic", "linear-svc", "svc"])
 def test_every_model_has_every_metric(model, metric):

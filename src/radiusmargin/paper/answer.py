@@ -118,8 +118,7 @@ def answer_sections(outcome) -> list[Section]:
         return []
     truth, predicted = (np.concatenate([part[which] for part in held]) for which in ("truth", "predicted"))
     if summary.metric.of_quantity:
-        covered = summary.entry(summary.datasets[0], model).mean_of("covered")
-        return [_quantity_section(name, truth, predicted, covered), *_importance_sections(outcome, model, name)]
+        return [_quantity_section(summary, name, truth, predicted), *_importance_sections(outcome, model, name)]
     classes = held[0]["classes"]
     sections = []
     if len(classes) <= MOST_CLASSES:
@@ -142,13 +141,14 @@ def answer_sections(outcome) -> list[Section]:
     return [*sections, *_importance_sections(outcome, model, name)]
 
 
-def _quantity_section(name, truth, predicted, covered) -> Section:
-    """Predictions of held-out rows against the truth, and what share of it intervals contain."""
+def _quantity_section(summary, name, truth, predicted) -> Section:
+    """Predictions of held-out rows against the truth, and what share of it the intervals of any model contain."""
     from ..plots.answer import plot_predictions
 
     text = "Every point is a held-out row; on the dashed line the prediction is true."
-    if np.isfinite(covered):
-        text += f" Its {100 * INTERVAL:.0f} % intervals contain {100 * covered:.1f} % of the targets of held-out rows."
+    for entry in summary.entries:
+        if np.isfinite(covered := entry.mean_of("covered")):
+            text += f" The {100 * INTERVAL:.0f} % intervals of {summary.names[entry.model]} contain {100 * covered:.1f} % of them."
     figure = plot_predictions(truth, predicted)
     return Section(f"How far {name} is off", text, figure=figure, alt="Predicted against true")
 

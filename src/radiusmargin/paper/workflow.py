@@ -146,8 +146,10 @@ def protocol_notes(spec: Spec) -> list[str]:
     folds = "folds" if spec.protocol == "paper" else "inner folds"
     notes = [*_PROTOCOL_NOTES[spec.protocol](spec), f"Every model tries {budget} on the same {folds}."]
     metric = METRICS[spec.metric]
-    if metric.of_quantity:
-        notes.append("AutoSVR and Ridge choose by leave-one-out residuals of the training rows instead, without folds.")
+    if own := [key for key in resolve_models(spec.models) if key in ("ridge", "auto-svr")]:
+        notes.append(
+            f"{_names(own)}: chosen by squared leave-one-out residuals of the training rows instead, without folds."
+        )
     if spec.metric != "accuracy":
         chosen = next(other for other in METRICS.values() if other.scoring == metric.scoring).inside
         notes.append(f"Reported is {metric.name}; hyper-parameters are chosen by {chosen}.")

@@ -234,6 +234,8 @@ def _of_quantity(spec, options):
 
     if options["kernel"] is not None:
         raise click.UsageError("the target is a quantity: leave --kernel out, which is for models of classes")
+    if options["models"] == ("all",):
+        options["models"] = None  # which are all there are
     return spec.with_options(models=tuple(entry.key for entry in REGRESSORS), baseline="ridge")
 
 
