@@ -135,3 +135,14 @@ def test_groups_stay_together_and_time_runs_forward(option, tmp_path, monkeypatc
 def test_a_sample_is_told(prices, capsys):
     assert compare("--models", "dummy-regressor,ridge", "--max-rows", "60") == 0
     assert "Compared on a random sample of 60 of 90 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "command", [("fit", "t.npz", "-o", "m.skops"), ("compare", "t.npz", *QUICK, "--models", "svm")]
+)
+def test_arrays_hold_classes_as_before(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 3))
+    np.savez("t.npz", X=X, y=(X[:, 0] > 0).astype(int))
+    assert main(list(command)) == 0

@@ -85,6 +85,7 @@ class ReadOptions:
 
     def require_text_table(self, path: Any) -> None:
         """Raise a DataError if anything is given, since the file has no named columns of text."""
+        allowed = ("columns", "quantity")  # of which neither says how a text is read
         given = [item.name for item in fields(self) if getattr(self, item.name) not in ((), None, False)]
-        if set(given) - {"columns"}:
+        if given := [name for name in given if name not in allowed]:
             raise DataError(f"{path.name}: {', '.join(given)}: for tables with named columns")
