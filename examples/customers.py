@@ -3,8 +3,8 @@
 Semicolons, decimal commas, dates, a category, gaps, a customer number: ``customers.csv`` has who left, ``new.csv`` does not.
 
 Customers leave when their bill does not match their plan, be it too large or too small for it, when they call often, and while the
-contract is young. Something in the middle that is best is what kernels are for, and what a linear model cannot say; where single
-thresholds decide, or most columns are irrelevant, trees are the ones to take.
+contract is young. Something in the middle that is best is what kernels are for; here the other columns say nearly as much, and several
+models are level. Where single thresholds decide, or most columns are irrelevant, trees are the ones to take.
 """
 
 import sys
