@@ -333,11 +333,12 @@ class MarginEstimator(ClassifierMixin, CertifiedEstimator, ABC):
                 f"kernel='precomputed' takes the square matrix of kernel values between rows, got {X.shape}."
             )
         kept = np.flatnonzero(weight) if drop else np.arange(len(y))
-        if drop and not weight.all():
+        if drop and len(kept) < len(y):
             X, y, weight = X[kept], y[kept], weight[kept]
-        self.classes_ = np.unique(y if weight.all() else y[weight > 0])
-        codes = np.searchsorted(self.classes_, y)  # `return_inverse` would sort a second time
-        if not weight.all():  # rows of a class without weight may have any code
+        positive = np.count_nonzero(weight) == len(weight)
+        self.classes_ = np.unique(y if positive else y[weight > 0])
+        codes = self.classes_.searchsorted(y)  # `return_inverse` would sort a second time
+        if not positive:  # rows of a class without weight may have any code
             codes = np.minimum(codes, len(self.classes_) - 1)
         check_several(self, self.classes_)
         linear = isinstance(self.kernel, str) and self.kernel in ("linear", "auto")  # "auto" is linear on sparse rows

@@ -19,7 +19,7 @@ from .._blocks import split
 from .._linalg import eigh, svd
 from .._types import Data
 from ..scatter import NO_SPREAD, RANK_TOL, TemperedScatter, standardised, with_positive_pivots
-from ..solvers import Batch, HingeResult, Options, Quadratics, Results, Start, rows_of, solve
+from ..solvers import IDENTITY, Batch, HingeResult, Options, Quadratics, Results, Start, rows_of, solve
 from .base import by_rows
 from .features import ExplicitSpace, Raw
 
@@ -145,10 +145,10 @@ class Family:
 
     def fit(self, labels, costs, Cs, options: Options, start: Start | None = None) -> FamilyFit:
         """Solve for every exponent, binary problem and C."""
-        cells = np.array([[0, k, p] for p in range(len(self.exponents)) for k in range(len(labels))])
-        B = self.regularizers
-        is_identity = len(self.exponents) == 1 and B.ndim == 2 and np.all(B == 1.0)
-        quadratics = Quadratics() if is_identity else Quadratics(B)
+        B, P = self.regularizers, len(self.exponents)
+        cells = None if P == 1 else np.array([[0, k, p] for p in range(P) for k in range(len(labels))])
+        is_identity = P == 1 and B.ndim == 2 and (B == 1.0).all()
+        quadratics = IDENTITY if is_identity else Quadratics(B)
         batch = Batch(
             rows_of(self.coordinates), labels, costs, np.asarray(Cs, dtype=float), quadratics,
             cells=cells, intercept=bool(self.intercept),

@@ -403,17 +403,15 @@ class Quadratics:
 
     def check(self, d: int) -> None:
         """Raise a ValueError unless all arrays are finite and for d coefficients."""
-        shapes = {"linear": (len(self), d), "constants": (len(self),)}
         if (self.linear is None) != (self.constants is None):
             raise ValueError("linear terms and constants of regularizers come together: give both, or neither.")
         if self.matrices is not None and self.matrices.shape[1:] not in ((d,), (d, d)):
             raise ValueError(
                 f"regularizers must have shape (R, {d}) or (R, {d}, {d}) to match the rows, got {self.matrices.shape}."
             )
-        for name, shape in shapes.items():
-            found = getattr(self, name)
-            if found is not None:
-                check_shape(f"{name} of the regularizers", found.shape, shape)
+        if self.linear is not None and self.constants is not None:
+            check_shape("linear of the regularizers", self.linear.shape, (len(self), d))
+            check_shape("constants of the regularizers", self.constants.shape, (len(self),))
         for name in ("matrices", "linear", "constants"):
             if (found := getattr(self, name)) is not None:
                 check_finite(f"{name} of the regularizers", found)

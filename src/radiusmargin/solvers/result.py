@@ -163,7 +163,7 @@ class Certificate:
     def of(cls, objective: ArrayLike, dual_objective: ArrayLike, n_iter: ArrayLike) -> Certificate:
         """Add up arrays with a number for every problem."""
         P, D = np.asarray(objective, dtype=float), np.asarray(dual_objective, dtype=float)
-        return cls(float(P.sum()), float(D.sum()), int(np.sum(n_iter)), float(np.max(relative_gap(P, D))))
+        return cls(float(P.sum()), float(D.sum()), int(np.asarray(n_iter).sum()), float(np.max(relative_gap(P, D))))
 
     def __add__(self, other: Certificate) -> Certificate:
         return Certificate(
@@ -217,7 +217,8 @@ def relative_gap(objective: float | np.ndarray, dual_objective: float | np.ndarr
     difference: Any = objective - dual_objective
     if np.ndim(difference) == 0:
         return 0.0 if difference <= 0.0 else difference / abs(objective)
-    return np.divide(difference, np.abs(objective), out=np.zeros_like(difference), where=~(difference <= 0.0))
+    excess = np.maximum(difference, 0.0)
+    return np.divide(excess, np.abs(objective), out=excess, where=excess > 0.0)
 
 
 # -- What the kernel machine returns ----------------------------------------------------------------------------------
