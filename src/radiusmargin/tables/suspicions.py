@@ -46,6 +46,8 @@ def suspicions(X, y, grouped=False):
             f" together with groups={repeated[0]!r} (command line: --groups {repeated[0]})"
         )
     for name in X.columns:
+        if _counts_rows(X[name]):
+            yield f"{name} counts the rows up, as a row number does: leave it out if it is one, drop=[{name!r}] (command line: --drop {name})"
         if (found := _sentinel(X[name])) is not None:
             value, count = found
             yield (
@@ -54,6 +56,13 @@ def suspicions(X, y, grouped=False):
             )
     for name in () if y is None else leaks(X, y):
         yield f"suspiciously perfect: column {name} alone tells the classes apart; is it known before the label is?"
+
+
+def _counts_rows(series) -> bool:
+    """Whether a column of whole numbers rises by one from row to row."""
+    if len(series) < LEAST_ROWS or series.dtype.kind not in "iuf":
+        return False
+    return bool((np.diff(series.to_numpy(dtype=float)) == 1.0).all())
 
 
 def _identifies_several(series, name) -> bool:
