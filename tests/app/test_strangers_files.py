@@ -316,7 +316,7 @@ def test_a_file_outlives_a_class_that_moves(tmp_path, model_file):
 
 def test_files_that_are_no_models_are_refused(tmp_path):
     (tmp_path / "text.skops").write_text("hello", encoding="utf-8")
-    with pytest.raises(DataError, match="is not opened: File is not a zip file"):
+    with pytest.raises(DataError, match="is not opened: it is no model file; `radiusmargin fit` writes one"):
         load_bundle(tmp_path / "text.skops")
     skops.dump({"a": 1}, tmp_path / "dict.skops")
     with pytest.raises(DataError, match="is no model file of radiusmargin"):

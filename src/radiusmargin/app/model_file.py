@@ -138,6 +138,8 @@ def load_bundle(path: str | os.PathLike) -> Bundle:
 def _parse(stream, refusal) -> Bundle:
     """The bundle of a file, which is tried on one row."""
     try:
+        if not zipfile.is_zipfile(stream):
+            raise DataError("it is no model file; `radiusmargin fit` writes one")
         document = read_container(stream)
         require_known(document)
         if not isinstance(document, dict) or document.get("format") != FORMAT:

@@ -229,6 +229,12 @@ class CertifiedRegressor(RegressorMixin, CertifiedEstimator):
     def _validated_both(self, X, y):
         """Validate rows and targets of a fit."""
         check_sparse_indices(X)
+        if np.asarray(y).dtype.kind in "USO" and any(
+            isinstance(value, str) for value in np.ravel(np.asarray(y, dtype=object))
+        ):
+            raise ValueError(
+                f"y holds texts, and {type(self).__name__} predicts a quantity. For classes take AutoSVM or SVM."
+            )
         several = self.__sklearn_tags__().target_tags.multi_output
         X, y = self._as_numbers(X, y, ensure_min_samples=2, y_numeric=True, multi_output=several)
         return canonical(X), y.astype(float)
