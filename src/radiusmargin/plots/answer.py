@@ -76,7 +76,13 @@ def plot_importance(falls: dict[str, float]) -> Figure:
     places = np.arange(len(names))[::-1]
     ax.barh(places, [100 * falls[name] for name in names], color=COLOURS[0], height=0.62)
     ax.axvline(0, color=MUTED, lw=0.8)
-    ax.set_yticks(places, [name if len(name) <= 30 else f"{name[:29]}…" for name in names])
+    ax.set_yticks(places, [_short(name) for name in names])
     ax.set_xlabel("points of the score", fontsize=9, color=INK)
     ax.grid(axis="x", color=GRID, lw=0.7)
     return figure
+
+
+def _short(name) -> str:
+    """Shorten the name of a column for an axis; fonts have no control characters, and a dollar sign begins a formula."""
+    shown = "".join(c if c.isprintable() else "�" for c in name)
+    return (shown if len(shown) <= 30 else f"{shown[:29]}…").replace("$", r"\$")

@@ -116,7 +116,7 @@ def is_quantity(y) -> bool:
     if y.dtype.kind not in "iuf" or not np.isfinite(y).all():
         return False
     values, counts = np.unique(y, return_counts=True)
-    return len(values) > MANY_VALUES and counts.min() < RARE
+    return bool(len(values) > MANY_VALUES and counts.min() < RARE)
 
 
 def _require_classes(y, target):
