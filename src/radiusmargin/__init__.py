@@ -1,7 +1,7 @@
 """Support vector machines that learn a feature transformation and a max-margin separator together."""
 
 from . import _moved
-from ._compat import VERSION as __version__  # noqa: F401 (not in __all__: tools look for it)
+from ._compat import VERSION as __version__  # noqa: F401 (public by convention, not in __all__)
 from .estimators import (
     FSVM,
     MRSVM,
@@ -23,7 +23,7 @@ from .tables import TableEncoder
 
 _moved.install()
 
-__all__ = [  # noqa: RUF022 (grouped)
+__all__ = [  # noqa: RUF022 (in groups, for readers, not sorted)
     # Start here: hyper-parameters are chosen by cross-validation.
     "AutoSVM",  # linear and kernel SVMs, tuned and averaged
     "AutoSVR",  # the first model for a quantity: kernel regression, tuned and averaged

@@ -58,7 +58,7 @@ class Bundle:
 
     @property
     def encoder(self) -> BaseEstimator | None:
-        """What makes numbers of a table, a step or part of the model; None where the model takes numbers."""
+        """The encoder of a table, a step or part of the model; None if the model takes numbers."""
         return self.pipeline.named_steps.get("encode") or getattr(self.pipeline[-1], "encoder_", None)
 
     def predict(self, rows: Any) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:

@@ -104,11 +104,11 @@ class Ensemble(DecisionModel):
         self.__dict__.update(parts=unpacked(state["parts"], rows), rows=rows)
 
     @property
-    def reduction(self) -> MulticlassReduction:  # type: ignore[override]
+    def reduction(self) -> MulticlassReduction:  # type: ignore[override]  # read-only here: that of its parts
         return self.parts[0].reduction
 
     @property
-    def intercept(self) -> np.ndarray:  # type: ignore[override]
+    def intercept(self) -> np.ndarray:  # type: ignore[override]  # read-only here: the sum of its parts
         return reduce(np.add, (part.intercept for part in self.parts))
 
     def scores(self, X) -> np.ndarray:

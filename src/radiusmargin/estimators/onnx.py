@@ -1,4 +1,4 @@
-"""How skl2onnx computes a linear classifier: the outputs of its graph, their shapes, and the operators.
+"""Converters of linear models for skl2onnx: the outputs of a graph, their shapes, and the operators.
 
 `MarginEstimator` refers to these functions in the methods that skl2onnx looks for, so ``skl2onnx.to_onnx(model, X)`` works.
 """

@@ -24,7 +24,7 @@ from .features import FeatureChoice
 
 @dataclass(frozen=True)
 class TargetUnits:
-    """Where targets are centred, and a power of two near their spread: the thresholds of the solvers are for a spread of one.
+    """Centre of the targets, and a power of two near their spread. Thresholds of the solvers suit a spread of one.
 
     Nothing is lost: division by a power of two is exact, and the difference from the centre is rounded as it is.
     """

@@ -9,6 +9,7 @@ once. `SampledRows` answers the same queries from the sample that the driver hol
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -23,7 +24,7 @@ GROUPS = 4 * (heuristics.BINS + 1)  # sides of the margin x labels x bins; the f
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class Query(ABC):
     """A separator in the user's units, and the labels and costs of its problem.
 
     Parameters
@@ -39,9 +40,9 @@ class Query:
     signs: np.ndarray
     costs: np.ndarray
 
+    @abstractmethod
     def accumulator(self) -> Any:
         """Return an object whose ``add(rows)`` takes blocks and whose ``answer(n_rows)`` returns their answer."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What a user wants to know of the recommended model: its errors, how sure its probabilities are, which columns matter."""
+"""Diagnostics of the recommended model: its errors, the calibration of its probabilities, the importance of columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_CLASSES, MOST_COLUMNS, REPEATS = 12, 60, 5
 
 
 def in_plain_words(summary, model) -> str | None:
-    """What the score of the recommended model means for a hundred new rows; None for metrics without such a meaning."""
+    """Say what the score of the recommended model means for a hundred new rows; None for metrics that say no such thing."""
     if model is None or len(summary.datasets) > 1:
         return None
     if summary.metric.of_quantity:
@@ -42,7 +42,7 @@ def in_plain_words(summary, model) -> str | None:
 
 
 def _in_units(summary, model) -> str:
-    """How far the predictions of a quantity are off, in its units."""
+    """Say by how much the predictions of a quantity are off, in its units."""
     dataset, metric = summary.datasets[0], METRICS["mae"]
     error = summary.entry(dataset, model).mean_of("mae")
     guess = summary.entry(dataset, summary.dummy).mean_of("mae") if summary.dummy in summary.models else float("nan")
@@ -51,7 +51,7 @@ def _in_units(summary, model) -> str:
 
 
 def suspicions_of(outcome, model) -> list[str]:
-    """What makes a result too good to be true: a column that tells it all, or no error on any split."""
+    """Return warnings about results too good to be true: a column that alone decides, or no error on any split."""
     said = [
         line for task in outcome.tasks.values() for line in task.messages if line.startswith("suspiciously perfect")
     ]
@@ -63,7 +63,7 @@ def suspicions_of(outcome, model) -> list[str]:
 
 
 def column_importance(outcome, model) -> dict[str, float]:
-    """How much a score falls if a column of the held-out rows of the first split is shuffled, by column.
+    """Compute by how much the score falls if a column of the held-out rows of the first split is shuffled.
 
     The score is the metric of the comparison where predictions alone have it, else accuracy; of a quantity, R2.
     """

@@ -43,7 +43,7 @@ def processor() -> str:
 
 @cache
 def compiled_core() -> bool:
-    """Whether the compiled core serves, rather than its NumPy twin."""
+    """Tell whether the compiled core serves, rather than its NumPy twin."""
     from ..solvers import COMPILED
 
     return COMPILED

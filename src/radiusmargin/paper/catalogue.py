@@ -178,7 +178,7 @@ def make_estimator(cell, **params):
 
 
 def is_scale_free(cell) -> bool:
-    """Whether nothing is standardised: linear F-SVM does not notice units, some are to show their effect, and principal
+    """Tell whether nothing is standardised: linear F-SVM does not notice units, some are to show their effect, and principal
     components would be whitened by it.
     """
     if cell.model in (*RAW, "auto-svr") or is_of_pairs(cell.model) or "pair_components" in cell.fixed:
@@ -187,12 +187,12 @@ def is_scale_free(cell) -> bool:
 
 
 def is_unit_scaled(cell) -> bool:
-    """Whether every feature is scaled to [0, 1] instead of to unit variance."""
+    """Tell whether every feature is scaled to [0, 1] instead of to unit variance."""
     return any(entry.key == cell.model for entry in IN_UNITS)
 
 
 def is_of_pairs(key: str) -> bool:
-    """Whether the model takes differences of pairs only.
+    """Tell whether the model takes differences of pairs only.
 
     >>> is_of_pairs("ldml"), is_of_pairs("svm")
     (True, False)
@@ -201,7 +201,7 @@ def is_of_pairs(key: str) -> bool:
 
 
 def is_regressor(key: str) -> bool:
-    """Whether the model predicts a quantity.
+    """Tell whether the model predicts a quantity.
 
     >>> is_regressor("ridge"), is_regressor("svm")
     (True, False)
@@ -210,7 +210,7 @@ def is_regressor(key: str) -> bool:
 
 
 def has_own_search(key: str) -> bool:
-    """Whether the model is a row of an experiment on how to choose, with a search that the protocol of pairs does not know.
+    """Tell whether the model is a row of an experiment on how to choose, with a search that the protocol of pairs does not know.
 
     >>> has_own_search("fsvm-span"), has_own_search("fsvm-cv")
     (True, False)
@@ -219,7 +219,7 @@ def has_own_search(key: str) -> bool:
 
 
 def is_conic(key: str) -> bool:
-    """Whether the model is solved by a general conic program, one after the other.
+    """Tell whether the model is solved by a general conic program, one after the other.
 
     >>> is_conic("rmm"), is_conic("fsvm")
     (True, False)
@@ -228,12 +228,12 @@ def is_conic(key: str) -> bool:
 
 
 def is_self_tuning(cell) -> bool:
-    """Whether the model's `fit` is its search: it takes folds."""
+    """Tell whether the model's `fit` is its search: it takes folds."""
     return not is_regressor(cell.model) and "cv" in signature(get_model(cell.model).estimator).parameters
 
 
 def is_batched(cell) -> bool:
-    """Whether the batched search serves: F-SVM with separate metrics and its usual hyper-parameters."""
+    """Tell whether the batched search serves: F-SVM with separate metrics and its usual hyper-parameters."""
     if get_model(cell.model).estimator is not FSVM:
         return False
     model = make_estimator(cell)

@@ -107,7 +107,7 @@ def _turns(n) -> str:
 
 
 def _after_rounds(n, C, X, y):
-    """What F-SVM's alternation has after so many rounds; that it is not at the optimum is what the figure is about."""
+    """Fit by a number of rounds of F-SVM's alternation, which need not reach the optimum."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return _views(FSVM(C=C, solver="projected-gradient", max_iter=n), X, y)["after"]

@@ -69,12 +69,12 @@ def main_figure(outcome: Outcome):
 
 
 def _is_comparison(spec) -> bool:
-    """Whether models are compared on data sets: only then there is one to recommend."""
+    """Tell whether models are compared on data sets: only then there is one to recommend."""
     return spec.quantity == "accuracy" and not spec.components and spec.protocol != "pairs"
 
 
 def advice_lines(outcome: Outcome) -> tuple[str, ...]:
-    """What to do about a comparison, a sentence each: the recommendation, what makes it doubtful, on which rows it rests."""
+    """Return sentences of advice: the recommendation, reasons to doubt it, and the rows it rests on."""
     found = recommend(outcome.summary)
     plain = in_plain_words(outcome.summary, found.model)
     samples = [line for task in outcome.tasks.values() for line in task.messages if SAMPLE in line]

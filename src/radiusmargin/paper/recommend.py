@@ -64,7 +64,7 @@ def _on_shared_splits(a, b) -> tuple[float, float]:
 
 
 def _leads(entry, best) -> bool:
-    """Whether a model that did not finish is ahead of the best that did: on shared splits, or by its mark alone."""
+    """Tell whether a model that did not finish is ahead of the best that did: on shared splits, or by its mark alone."""
     mine, its = _on_shared_splits(entry, best)
     return mine > its or (entry.mark == "▲" and best.mark != "▲")
 
@@ -126,7 +126,7 @@ def _versus(summary, a, b):
 
 
 def _beats(summary, best, dummy) -> bool:
-    """Whether the best model is better than the dummy beyond chance; by its mean alone where nothing can be tested.
+    """Tell whether the best model is better than the dummy beyond chance; by its mean alone where nothing can be tested.
 
     One test on one side, uncorrected: that the features say nothing is a strong claim, and is made on little evidence else.
     A gain that is the same on every split, such as all rows right, is no chance, however few splits there are.
@@ -147,7 +147,7 @@ def _none_beats(summary, best, dummy) -> str:
 
 
 def _how_sure(summary, real, best, pvalues):
-    """Who is worse beyond chance, who is not or is level, and what the quickest of those would cost."""
+    """Yield sentences on the models that are significantly worse, not significantly different, and level."""
     rounded = summary.metric.rounded
     costs = {key: rounded(real[best].mean) - rounded(real[key].mean) for key in pvalues}
     worse = [key for key, p in pvalues.items() if p < ALPHA]
@@ -202,6 +202,6 @@ def _over_sets(summary) -> Recommendation:
 
 
 def _wins(summary, key, best) -> bool:
-    """Whether a model is ahead on more of the data sets than it is behind, judged by the splits that it finished."""
+    """Tell whether a model is ahead on more of the data sets than it is behind, judged by the splits that it finished."""
     pairs = [_on_shared_splits(summary.entry(name, key), summary.entry(name, best)) for name in summary.datasets]
     return sum(np.sign(mine - its) for mine, its in pairs if mine == mine) > 0

@@ -187,7 +187,7 @@ def legend(summary: Summary, spec: Spec) -> tuple[str, ...]:
 
 
 def _singular_notes(summary):
-    """How often the metric of Algorithm 1 became singular, after which there is no gradient."""
+    """Count the fits of Algorithm 1 whose metric became singular, after which there is no gradient."""
     for key in summary.models:
         ends = [
             record["singular"] for record in summary.records if record["cell"]["model"] == key and "singular" in record

@@ -1,4 +1,4 @@
-"""What data there are for an experiment of the paper, and what takes the place of those that are not there."""
+"""Data sets available for an experiment of the paper, and stand-ins for missing ones."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class Claims:
             self._file = None
 
     def take(self, key: str) -> bool:
-        """Whether the cell is ours now; False if another process has it."""
+        """Tell whether the cell is ours now; False if another process has it."""
         if self._file is None:
             return True
         try:

@@ -74,7 +74,7 @@ class Entry:
 
     @property
     def over_budget(self) -> bool:
-        """Whether nothing but the time budget kept the model from a result."""
+        """Tell whether nothing but the time budget kept the model from a result."""
         return set(self.errors) == {"over the time budget"}
 
     def mean_of(self, name) -> float:
@@ -156,7 +156,7 @@ class Summary:
 
     @property
     def has_several_sets(self) -> bool:
-        """Whether there is something to test over: recipes for the same pairs are not sets of their own."""
+        """Tell whether there is something to test over: recipes for the same pairs are not sets of their own."""
         return len(self.datasets) > 1 and self.protocol != "pairs"
 
     @property

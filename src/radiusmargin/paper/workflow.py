@@ -50,7 +50,7 @@ class Outcome:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every cell has a result."""
+        """Tell whether every cell has a result."""
         return all(record["status"] == "ok" for record in self.records)
 
 

@@ -66,7 +66,7 @@ SHOWN = (
 
 @dataclass(frozen=True)
 class Budget:
-    """How kernel machines on many rows are fitted in the end; what that leaves of the gap is no reason for a warning.
+    """Limits of the final fit of kernel machines to many rows. A gap that they leave is no reason for a warning.
 
     Attributes
     ----------

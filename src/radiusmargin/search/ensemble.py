@@ -229,7 +229,7 @@ RARE = 0.1  # share of a subsample that is divided equally among the classes, ho
 
 @dataclass(frozen=True, eq=False)
 class ByLandmarks:
-    """What kernel machines need whose rows come in chunks: their groups, a sample in memory, solver options."""
+    """Inputs of kernel machines on rows in chunks: candidate groups, a sample in memory, solver options."""
 
     groups: list
     sample: TrainingData

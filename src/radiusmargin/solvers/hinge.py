@@ -37,7 +37,7 @@ try:
     _METHODS = np.array(backend.METHODS)
     COMPILED = True
 except ImportError:  # installed with RADIUSMARGIN_PURE_PYTHON=1
-    backend = numpy_twin  # type: ignore[misc]
+    backend = numpy_twin  # type: ignore[misc]  # another module with the same functions
     COMPILED = False
 
 

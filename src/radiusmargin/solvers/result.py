@@ -312,7 +312,7 @@ class KernelResults(Results):
         Decision values of all rows, also of those that took no part, to single precision; where they were asked for.
     """
 
-    coef: Expansions = field(repr=False)  # type: ignore[assignment]
+    coef: Expansions = field(repr=False)  # type: ignore[assignment]  # indexed as the array is
     definite: np.ndarray | None = None
     scores: np.ndarray | None = field(default=None, repr=False)
 
@@ -320,11 +320,11 @@ class KernelResults(Results):
         definite, scores = (None if a is None else a[index] for a in (self.definite, self.scores))
         return KernelResults(**vars(super()._select(Cs, index)), definite=definite, scores=scores)
 
-    def __getitem__(self, index) -> KernelResult:  # type: ignore[override]
+    def __getitem__(self, index) -> KernelResult:  # type: ignore[override]  # has no coef of features
         return KernelResult(
             coef=self.coef[index],
             intercept=float(self.intercept[index]),
-            definite=bool(self.definite[index]),  # type: ignore[index]
+            definite=bool(self.definite[index]),  # type: ignore[index]  # a default in the dataclass only, always set
             **self._certificate(index),
         )
 

@@ -161,7 +161,7 @@ def _has_mark(dialect, name) -> bool:
 
 
 def _is_fraction(dialect, name) -> bool:
-    """Whether a mark in the first lines is certainly a decimal one, since other than three digits follow it."""
+    """Tell whether a mark in the first lines is certainly a decimal one, since other than three digits follow it."""
     mark = re.escape(dialect.decimal)
     return any(re.fullmatch(rf"[^{mark}]*{mark}(?!\d{{3}}$)\d*", cell) for cell in dialect.cells.get(name, ()))
 
@@ -265,7 +265,7 @@ def header_and_rows(path, rows, options, said) -> tuple[list[str], int]:
 
 
 def _has_header(path, first, rest, options, said) -> bool:
-    """Whether the first row names the columns: by the types of the cells below it, and whether it recurs in them."""
+    """Tell whether the first row names the columns: by the types of the cells below it, and whether it recurs in them."""
     if options.header is not None:
         return options.header
     if set(options.columns) & set(first):
@@ -300,14 +300,14 @@ def _has_header(path, first, rest, options, said) -> bool:
 
 
 def _is_typed(cell) -> bool:
-    """Whether a cell is a number, a date or a time."""
+    """Tell whether a cell is a number, a date or a time."""
     return bool(
         CELL.fullmatch(cell) or TIME.fullmatch(cell) or re.fullmatch(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", cell)
     )
 
 
 def _counts(cells) -> bool:
-    """Whether cells are consecutive whole numbers, as columns without names and years are numbered."""
+    """Tell whether cells are consecutive whole numbers, as columns without names and years are numbered."""
     if not all(cell.isdigit() for cell in cells):
         return False
     return len(cells) > 1 and set(np.diff([int(cell) for cell in cells])) == {1}

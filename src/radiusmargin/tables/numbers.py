@@ -134,7 +134,7 @@ def _is_plain(cell) -> bool:
 
 
 def _decorations(cells, numbers_only):
-    """Which cells are numbers with the same decoration, their factors, and that decoration; None for a mixture."""
+    """Find the cells that are numbers with the same decoration, their factors, and that decoration; None for a mixture."""
     befores = {cell["before"] for cell in cells if cell and cell["before"]}
     afters = {cell["after"] for cell in cells if cell and cell["after"]}
     found = np.array([cell is not None and bool(cell["open"]) == bool(cell["close"]) for cell in cells], dtype=bool)
@@ -195,7 +195,7 @@ def _mark(bodies, readings) -> str | None:
 
 
 def looks_decorated(texts) -> bool:
-    """Whether most cells are a number with something around it that was not understood.
+    """Tell whether most cells are a number with something around it that was not understood.
 
     >>> looks_decorated(["~5 kg", "7 lb", "12 kg"]), looks_decorated(["K1001", "K1002"])
     (True, False)
@@ -282,7 +282,7 @@ def read_numbers(raw, options, *, skip=(), usual="") -> ReadNumbers:
 
 
 def _is_number_throughout(name, series, column) -> bool:
-    """Whether all cells are numbers; a DataError if only a few are not."""
+    """Tell whether all cells are numbers; a DataError if only a few are not."""
     if column.is_number.all():
         return True
     words = series[~series.isin(column.texts[column.is_number])]
@@ -330,7 +330,7 @@ def _with_mark(series, column, given, usual):
 
 
 def _number_messages(found, values, times, mark):
-    """What was done to columns of text that are numbers."""
+    """Return messages about columns of text that were read as numbers."""
     comma = [name for name, column in found.items() if (column.mark or mark) == ","]
     thousands = [name for name, column in found.items() if column.has_thousands and (values[name].abs() >= 1000).any()]
     decorated = [

@@ -1,4 +1,4 @@
-"""How a table is to be read, where its reader should not find out by itself."""
+"""Options that override what the reader of a table would infer."""
 
 from __future__ import annotations
 

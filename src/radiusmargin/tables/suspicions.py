@@ -1,4 +1,4 @@
-"""What a careful reader of a table would ask about: leaks, codes for missing values, rows that belong together."""
+"""Checks of a table for leaks, codes of missing values, identifiers, and rows that belong together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEAST_ROWS = 30
 
 
 def is_identifier(name) -> bool:
-    """Whether a name is one of row identifiers.
+    """Tell whether a name is one of row identifiers.
 
     >>> is_identifier("patient_id"), is_identifier("PassengerId"), is_identifier("width")
     (True, True, False)
@@ -59,14 +59,14 @@ def suspicions(X, y, grouped=False):
 
 
 def _counts_rows(series) -> bool:
-    """Whether a column of whole numbers rises by one from row to row."""
+    """Tell whether a column of whole numbers rises by one from row to row."""
     if len(series) < LEAST_ROWS or series.dtype.kind not in "iuf":
         return False
     return bool((np.diff(series.to_numpy(dtype=float)) == 1.0).all())
 
 
 def _identifies_several(series, name) -> bool:
-    """Whether a column is named like an identifier, and most of its values occur several times."""
+    """Tell whether a column is named like an identifier, and most of its values occur several times."""
     if not is_identifier(name) and not SOMEBODY.fullmatch(str(name).strip()):
         return False
     counts = series.value_counts()

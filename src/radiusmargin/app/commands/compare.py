@@ -263,7 +263,7 @@ def _sized(table, spec, options, n_folds, n_rows):
 
 
 def _split_notes(task) -> tuple[str, ...]:
-    """What is other than the folds of the protocol, in sentences."""
+    """Return sentences on how the folds differ from those of the protocol."""
     if task.in_time:
         return (
             "Instead of the outer folds above, each split learns from all earlier rows and tests on the next ones.",

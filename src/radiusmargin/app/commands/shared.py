@@ -170,7 +170,7 @@ def refuse_other_suffix(path) -> None:
 
 
 def reading_facts(reading) -> dict:
-    """What a model file keeps of how its table was read."""
+    """Return the options of reading that a model file keeps."""
     return {"missing": list(reading["missing"]), "target": str(reading["target"] or "")}
 
 

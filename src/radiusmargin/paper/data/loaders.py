@@ -76,7 +76,7 @@ def load(name: str, *, data_home: str | Path | None = None, generate: bool = Fal
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a data set can be loaded, and where it was looked for.
+    """Tell whether a data set can be loaded, and where it was looked for.
 
     Parameters
     ----------
